@@ -1,0 +1,1 @@
+"""The backfill job: command line, options, Beam graph, run, report."""

@@ -1,0 +1,173 @@
+"""`universal-decoder`: one command, whose mistakes end in a sentence and an exit code, never in a traceback."""
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from pipeline import options
+from transforms.errors import CommandError, ExitCode, UsageError
+from transforms.settings import DECODER
+from transforms.version import VERSION
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# What takes time to import (Beam 1.5 s, pyarrow 0.2 s, rich 0.1 s) is imported by the command that needs it: `--help` needs none of it.
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+      argv: the arguments after the program's name; default: the process's.
+    Returns:
+      The exit code, see `transforms.errors.ExitCode`.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(arguments)
+    except CommandError as error:
+        _say(error.sentence)
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("Interrupted. What was decoded until then is kept: the same command goes on from there.")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:  # `universal-decoder report out | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    except SystemExit as error:  # argparse after --help; a signal
+        return error.code if isinstance(error.code, int) else ExitCode.DONE
+    except Exception as error:  # a defect of this program: still a sentence, and the traceback for whoever repairs it
+        _say(f"This is a defect of the program ({_one_line(error)}); the traceback to report is in {_write_traceback()}.")
+        return ExitCode.FAILED
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments:
+        print(options.overview(), end="")
+        return ExitCode.USAGE
+    command, rest = arguments[0], arguments[1:]
+    if command in ("-h", "--help", "help"):
+        print(options.overview(), end="")
+        return ExitCode.DONE
+    if command in ("-V", "--version"):
+        print(f"{DECODER} {VERSION}")
+        return ExitCode.DONE
+    commands: dict[str, Callable[[Sequence[str]], int]] = {"backfill": backfill, "trace": trace, "report": report, "doctor": doctor}
+    if command in commands:
+        return commands[command](rest)
+    if command.startswith("-"):
+        raise UsageError(f"{command} needs a command before it: {DECODER} {options.enumerate_words(list(commands))}.")
+    meant = options.nearest(command, commands)
+    raise UsageError(
+        f"{command!r} is not a command: " + (f"did you mean {meant}?" if meant else f"use {options.enumerate_words(list(commands))}.")
+    )
+
+
+def backfill(argv: Sequence[str]) -> int:
+    """Decodes a library; the exit code tells whether too much of it failed. Raises: CommandError."""
+    settings, beam_arguments = options.parse_backfill(argv)
+    _log_to_stderr()
+    from pipeline import preflight
+
+    preflight.check(settings, beam_arguments)
+    if settings.dry_run:
+        from pipeline.report import plan
+
+        plan.show(plan.make_plan(settings), settings, _console())
+        return ExitCode.DONE
+    from pipeline.progress import Progress
+    from pipeline.report import summary
+    from pipeline.report.finished_run import FinishedRun
+    from pipeline.run import run
+
+    _end_on_signal(signal.SIGTERM)
+    started = time.monotonic()
+    with Progress() as progress:
+        manifest = run(settings, beam_arguments, progress)
+    summary.show(FinishedRun(settings.output, settings.run_id, manifest), _console(), time.monotonic() - started)
+    verdict = summary.too_many_failures(manifest, settings.max_failures)
+    if verdict:
+        _say(verdict)
+        return ExitCode.TOO_MANY_FAILURES
+    return ExitCode.DONE
+
+
+def trace(argv: Sequence[str]) -> int:
+    """Follows an entity back to its document. Raises: UsageError."""
+    settings = options.parse_trace(argv)
+    from pipeline import trace as tracing
+
+    tracing.main(settings, _console())
+    return ExitCode.DONE
+
+
+def report(argv: Sequence[str]) -> int:
+    """Prints the summary of a finished run. Raises: UsageError."""
+    settings = options.parse_report(argv)
+    from pipeline.report import summary
+    from pipeline.report.finished_run import open_run
+
+    summary.show(open_run(settings.output, settings.run_id), _console())
+    return ExitCode.DONE
+
+
+def doctor(argv: Sequence[str]) -> int:
+    """Shows what this installation can decode; 1 when it can decode nothing. Raises: UsageError."""
+    settings = options.parse_doctor(argv)
+    from pipeline import doctor as examination
+
+    installation = examination.examine()
+    if settings.as_json:
+        print(examination.as_json(installation))
+    else:
+        examination.show(installation, _console())
+    return ExitCode.DONE if installation.ready else ExitCode.FAILED
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    class Output(Console):  # type: ignore[misc]
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich 15 would exit with 1
+
+    return Output(highlight=False, markup=False, emoji=False)
+
+
+def _say(sentence: str) -> None:
+    from pipeline.report.words import printable
+
+    print(f"{DECODER}: {printable(sentence)}", file=sys.stderr)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
+def _write_traceback() -> str:
+    with tempfile.NamedTemporaryFile("w", prefix=f"{DECODER}-", suffix=".log", delete=False, encoding="utf-8", errors="replace") as log:
+        traceback.print_exc(file=log)
+    return log.name
+
+
+def _log_to_stderr() -> None:
+    """Warnings of libraries go to standard error as one line each; what is less is left out: Beam logs hundreds of lines a job."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+
+
+def _end_on_signal(number: int) -> None:
+    """Lets a signal unwind the stack, so that children and temporary files go too; without it the process would end where it stands."""
+
+    def end(received: int, _frame: FrameType | None) -> None:
+        _say(f"Stopped by {signal.Signals(received).name}. What was decoded until then is kept: the same command goes on from there.")
+        raise SystemExit(128 + received)
+
+    signal.signal(number, end)

@@ -1,0 +1,616 @@
+"""The command line as values: every flag is read here, checked here, and nowhere else.
+
+Nothing here imports Beam, unstructured or pyarrow, so that `--help` and a mistyped flag answer at once. A flag that is not the decoder's
+may be Beam's: it is kept as it is, and `pipeline.preflight` asks Beam for it.
+"""
+
+import argparse
+import difflib
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+from transforms.errors import UsageError
+from transforms.settings import DECODER, DecodeSettings, Limits, SectionStrategy, Strategy
+from transforms.version import VERSION
+
+COMMANDS = {
+    "backfill": "decode a library of documents into texts, images and provenance",
+    "trace": "follow a page, section or image back to its document, and show its text",
+    "report": "print the summary of a run again",
+    "doctor": "show what this installation can decode, and what to install for the rest",
+}
+DEFAULT_COLLECTION = "default"
+DEFAULT_SHARDS = 4
+DEFAULT_RUNNER = "DirectRunner"
+MAX_SHARDS = 10_000  # part names have five digits, and a run below 10,000 documents a part has no use for more
+
+Choice = TypeVar("Choice", bound=Enum)
+
+EXAMPLES = f"""\
+examples:
+  {DECODER} backfill --input ~/library --output ~/decoded --dry-run
+  {DECODER} backfill --input 'gs://bucket/library/**' --output gs://bucket/decoded --section-strategy heading
+  {DECODER} backfill --references references.jsonl --output decoded --max-failures 0.01
+  {DECODER} trace urn:page:6f1d... --output decoded
+  {DECODER} report decoded
+  {DECODER} doctor
+"""
+
+
+@dataclass(frozen=True)
+class BackfillSettings:
+    """All that `backfill` was asked to do, except for the options of Beam and its runner."""
+
+    inputs: tuple[str, ...]
+    """Files, folders and globs, as given (`~` expanded)."""
+    references: tuple[str, ...]
+    """Reference files: JSON lines, CSV or Parquet."""
+    output: str
+    decode: DecodeSettings
+    limits: Limits
+    collection: str
+    children: int
+    """Decoding child processes of each worker process."""
+    shards: int
+    """Parts of each dataset."""
+    run_id: str
+    started_at: str
+    """xsd:dateTime, UTC, such as 2026-01-31T10:00:00Z."""
+    limit: int | None
+    force: bool
+    retry_failed: bool
+    dry_run: bool
+    max_failures: float | None
+    runner: str
+
+
+@dataclass(frozen=True)
+class TraceSettings:
+    """What `trace` was asked to find."""
+
+    id: str
+    output: str
+    run_id: str | None
+    full: bool
+    """The whole text instead of its beginning."""
+
+
+@dataclass(frozen=True)
+class ReportSettings:
+    """Which run `report` was asked for; `run_id` None: the newest."""
+
+    output: str
+    run_id: str | None
+
+
+@dataclass(frozen=True)
+class DoctorSettings:
+    """How `doctor` answers."""
+
+    as_json: bool
+
+
+# --- values ------------------------------------------------------------------------------------------------------------------------------
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """The entry of `words` that `word` was most likely meant to be; empty when none is near."""
+    spelled: dict[str, str] = {}
+    for known in words:
+        spelled.setdefault(known.lower().replace("_", "-"), known)
+    found = difflib.get_close_matches(word.lower().replace("_", "-"), spelled, n=1, cutoff=0.7)
+    return spelled[found[0]] if found else ""
+
+
+def enumerate_words(words: Sequence[str], conjunction: str = "or") -> str:
+    """`a, b or c`, for sentences."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
+
+
+def _choice(flag: str, choices: type[Choice]) -> Callable[[str], Choice]:
+    def parse(text: str) -> Choice:
+        try:
+            return choices(text)
+        except ValueError:
+            values = [str(choice.value) for choice in choices]
+            meant = nearest(text, values)
+            raise UsageError(
+                f"{flag} {text!r} is not known: use {enumerate_words(values)}" + (f" (did you mean {meant}?)." if meant else ".")
+            ) from None
+
+    return parse
+
+
+def _whole_number(flag: str, unit: str, maximum: int | None = None) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if re.fullmatch(r"[0-9]{1,15}", text) and 1 <= int(text) <= (maximum or int(text)):
+            return int(text)
+        raise UsageError(f"{flag} {text!r} is not a number of {unit}: give a whole number from 1{f' to {maximum}' if maximum else ' up'}.")
+
+    return parse
+
+
+def _seconds(flag: str) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if math.isfinite(value) and value > 0:
+            return value
+        raise UsageError(f"{flag} {text!r} is not a time: give a number of seconds above 0, such as 600.")
+
+    return parse
+
+
+def _fraction(flag: str) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if 0 <= value <= 1:
+            return value
+        raise UsageError(f"{flag} {text!r} is not a fraction: give a number from 0 to 1, such as 0.05 for 5 % of all documents.")
+
+    return parse
+
+
+def _truth(flag: str) -> Callable[[str], bool]:
+    def parse(text: str) -> bool:
+        value = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}.get(text.lower())
+        if value is None:
+            raise UsageError(f"{flag} {text!r} is neither true nor false: give {flag} alone, {flag}=true or {flag}=false.")
+        return value
+
+    return parse
+
+
+def _languages(text: str) -> tuple[str, ...]:
+    """`eng,deu` or tesseract's own `eng+deu`; whether they are installed is for `preflight` to see."""
+    codes = [code.strip() for code in re.split(r"[,+]", text)]
+    for code in codes:
+        if not re.fullmatch(r"[A-Za-z0-9_]+(/[A-Za-z0-9_]+)?", code):
+            raise UsageError(
+                f"--languages {text!r} is not a list of languages: give tesseract codes with commas between them, such as eng,deu."
+            )
+    return tuple(dict.fromkeys(codes))
+
+
+def _run_id(text: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", text):
+        return text
+    raise UsageError(
+        f"--run-id {text!r} cannot name a folder everywhere: use letters, digits, '.', '_' and '-', at most 128, first a letter or a digit."
+    )
+
+
+def _started_at(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"--started-at {text!r} is not a time: give ISO 8601, such as 2026-01-31T10:00:00Z (without a zone it is UTC)."
+        ) from None
+    return date_time(moment)
+
+
+def date_time(moment: datetime) -> str:
+    """The canonical xsd:dateTime of a moment in UTC: `Z`, and no zeros at the end of a fraction."""
+    text = moment.replace(tzinfo=None).isoformat()
+    return (text.rstrip("0") if "." in text else text) + "Z"
+
+
+def _place(flag: str) -> Callable[[str], str]:
+    """A path or URI. The shell leaves `--output=~/x` alone, which would make a folder named `~`: so expand it here."""
+
+    def parse(text: str) -> str:
+        if not text.strip():
+            raise UsageError(f"{flag} is empty: give a path or a URI.")
+        if "\0" in text:
+            raise UsageError(f"{flag} {text!r} holds a NUL, which no path can.")
+        return str(Path(text).expanduser()) if text == "~" or text.startswith("~/") else text
+
+    return parse
+
+
+def _collection(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise UsageError(f"--collection {text!r} is not a name: give printable characters, such as {DEFAULT_COLLECTION}.")
+    return text
+
+
+def available_cpus() -> int:
+    """CPUs that this process may use: its affinity, and the quota of its control group (a container's), whichever is less."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        cpus = min(cpus, math.ceil(int(quota) / int(period)))
+    except (OSError, ValueError):
+        pass  # no control group v2, or "max": no quota
+    return max(cpus, 1)
+
+
+# --- parsers -----------------------------------------------------------------------------------------------------------------------------
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Flags in a column of 34, lines of at most 110: a page that can be read; the metavar of a short flag stays on its line."""
+
+    def __init__(self, prog: str) -> None:
+        width = int(os.environ["COLUMNS"]) if os.environ.get("COLUMNS", "").isdigit() else _terminal_width()
+        super().__init__(prog, max_help_position=34, width=max(60, min(width, 112) - 2))
+
+    def _format_args(self, action: argparse.Action, default_metavar: str) -> str:
+        if action.nargs == "+":
+            return f"{action.metavar}..."
+        return f"[{action.metavar}]" if action.nargs == "?" else super()._format_args(action, default_metavar)
+
+
+def _terminal_width() -> int:
+    try:
+        return os.get_terminal_size().columns
+    except OSError:
+        return 100
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that answers a mistake with our sentence instead of a usage block."""
+
+    def __init__(self, command: str, usage: str, description: str, epilog: str = "") -> None:
+        super().__init__(
+            prog=f"{DECODER} {command}",
+            usage=f"{DECODER} {command} {usage}",
+            description=description,
+            epilog=epilog,
+            formatter_class=_Formatter,
+            allow_abbrev=False,  # an abbreviation would change its meaning with the next release, and may be Beam's flag
+            add_help=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        match = re.fullmatch(r"argument (\S+?)(?:/\S+)?: expected (?:one|at least one) argument", message)
+        if match:
+            raise UsageError(f"{match[1]} needs a value: {self.prog} --help shows what it takes.")
+        match = re.fullmatch(r"argument (\S+?)(?:/\S+)?: ignored explicit argument (.*)", message)
+        if match:
+            raise UsageError(f"{match[1]} takes no value, and was given {match[2]}.")
+        match = re.fullmatch(r"the following arguments are required: (.*)", message)
+        if match:
+            names = match[1].split(", ")
+            verb = "is" if len(names) == 1 else "are"
+            raise UsageError(f"{enumerate_words(names, 'and')} {verb} missing: {self.prog} --help shows how to give them.")
+        raise UsageError(f"{message[:1].upper()}{message[1:]}.")
+
+
+def _switch(group: argparse._ArgumentGroup, flag: str, default: bool, text: str) -> None:
+    """`--flag`, `--flag=true|false` (the seed spec gives its switches values) and `--no-flag`."""
+    destination = flag.lstrip("-").replace("-", "_")
+    group.add_argument(flag, dest=destination, nargs="?", const=True, default=default, type=_truth(flag), metavar="true|false", help=text)
+    group.add_argument(f"--no-{flag.lstrip('-')}", dest=destination, action="store_false", help=argparse.SUPPRESS)
+
+
+def backfill_parser() -> argparse.ArgumentParser:
+    """The parser of `backfill`, from which its help comes."""
+    decode, limits = DecodeSettings(), Limits()
+    parser = _Parser(
+        "backfill",
+        "--input PATTERN... --output DIR [options] [any option of Beam and its runner]",
+        "Decodes a whole library of documents: the text of every page or section with exact offsets, images as blobs,\n"
+        "provenance as N-Quads, and a dead letter with its reason for every document that cannot be decoded. A run that was\n"
+        "stopped goes on where it was when the same command is given again; a second run decodes only what is new or changed.",
+        "Exit code: 0 the job ran (dead letters are in its report), 1 the job failed, 2 something is wrong with the command\n"
+        "or the installation and nothing was started, 3 more documents failed than --max-failures allows.",
+    )
+
+    group = parser.add_argument_group("input and output")
+    group.add_argument(
+        "--input",
+        dest="inputs",
+        metavar="PATTERN",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_place("--input"),
+        help="a file, a folder (with all below it) or a glob, local or on any file system that Beam knows (gs://, s3://, hdfs://...); "
+        "may be repeated",
+    )
+    group.add_argument(
+        "--references",
+        dest="references",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_place("--references"),
+        help="a file of document references, as JSON lines, CSV or Parquet: uri or data (base64), and document_id, kind, title, "
+        "collection, metadata as known; the dead letters of a run are such a file; may be repeated",
+    )
+    group.add_argument("--output", metavar="DIR", type=_place("--output"), help="where everything goes: staging/, blobs/ and runs/ID/")
+    group.add_argument(
+        "--collection",
+        metavar="NAME",
+        type=_collection,
+        default=DEFAULT_COLLECTION,
+        help="collection of the documents whose reference names none (default: %(default)s)",
+    )
+
+    group = parser.add_argument_group("what decoding does", "another value gives another result, decoded anew and kept beside the first")
+    group.add_argument(
+        "--strategy",
+        metavar="NAME",
+        type=_choice("--strategy", Strategy),
+        default=decode.strategy,
+        help="how pages are read: auto (OCR where a page is a picture), fast (never OCR), hi_res (a layout model finds tables and titles; "
+        f"slow) or ocr_only (default: {decode.strategy.value})",
+    )
+    group.add_argument(
+        "--languages",
+        metavar="CODES",
+        type=_languages,
+        default=decode.languages,
+        help=f"languages that OCR reads, as tesseract codes with commas between them (default: {','.join(decode.languages)})",
+    )
+    group.add_argument(
+        "--section-strategy",
+        metavar="NAME",
+        type=_choice("--section-strategy", SectionStrategy),
+        default=decode.section_strategy,
+        help="how a document without pages is divided: whole-document, heading (at its headings, nested), element-type (tables stand "
+        f"alone), count or size (default: {decode.section_strategy.value})",
+    )
+    group.add_argument(
+        "--section-element-count",
+        metavar="N",
+        type=_whole_number("--section-element-count", "elements"),
+        default=decode.section_element_count,
+        help="elements a section, for count (default: %(default)s)",
+    )
+    group.add_argument(
+        "--section-max-size",
+        metavar="N",
+        type=_whole_number("--section-max-size", "characters"),
+        default=decode.section_max_size,
+        help="characters a section, tables as HTML, for size (default: %(default)s)",
+    )
+    _switch(
+        group,
+        "--section-within-pages",
+        decode.section_within_pages,
+        "divide each page into sections as well, by the section strategy (default: false)",
+    )
+    group.add_argument("--images", dest="images", action="store_true", default=decode.images, help="store the images as blobs (default)")
+    group.add_argument("--no-images", dest="images", action="store_false", help="leave images out")
+
+    group = parser.add_argument_group("limits", "a document over one of them becomes a dead letter; the job goes on")
+    group.add_argument(
+        "--document-timeout",
+        metavar="SECONDS",
+        type=_seconds("--document-timeout"),
+        default=limits.timeout,
+        help=f"time that one document may take (default: {limits.timeout:g})",
+    )
+    group.add_argument(
+        "--document-memory",
+        metavar="MIB",
+        type=_whole_number("--document-memory", "MiB"),
+        default=limits.memory,
+        help="memory that the decoding of one document may take (default: %(default)s)",
+    )
+    group.add_argument(
+        "--max-document-size",
+        metavar="MIB",
+        type=_whole_number("--max-document-size", "MiB"),
+        default=limits.document_size,
+        help="bytes that one document may have (default: %(default)s)",
+    )
+    group.add_argument(
+        "--max-failures",
+        metavar="FRACTION",
+        type=_fraction("--max-failures"),
+        default=None,
+        help="exit with 3 when more than this part of all documents failed, such as 0.05 (default: never)",
+    )
+
+    group = parser.add_argument_group("run")
+    group.add_argument("--dry-run", action="store_true", help="list what would be decoded, by format, and what is staged; change nothing")
+    group.add_argument(
+        "--limit", metavar="N", type=_whole_number("--limit", "documents"), default=None, help="take the first N documents only"
+    )
+    group.add_argument("--force", action="store_true", help="decode everything anew, also what is staged")
+    group.add_argument(
+        "--retry-failed",
+        action="store_true",
+        help="try again all documents that failed before, not only those that could not be fetched or lacked a tool",
+    )
+    group.add_argument("--run-id", metavar="NAME", type=_run_id, default=None, help="name of the run's folder (default: the time, in UTC)")
+    group.add_argument(
+        "--started-at",
+        metavar="TIME",
+        type=_started_at,
+        default=None,
+        help="start of the run as its provenance tells it, ISO 8601; give the same to get the same bytes again (default: now)",
+    )
+
+    group = parser.add_argument_group(
+        "runner", "every other option goes to Beam, such as --flink_master; one that Beam does not know either is refused"
+    )
+    group.add_argument(
+        "--runner",
+        metavar="NAME",
+        default=DEFAULT_RUNNER,
+        help="where the job runs: DirectRunner (this machine), FlinkRunner, DataflowRunner, PrismRunner... (default: %(default)s)",
+    )
+    group.add_argument(
+        "--children",
+        metavar="N",
+        type=_whole_number("--children", "child processes", 1024),
+        default=None,
+        help="documents that each worker decodes at a time, each in a process of its own (default: the CPUs of this machine)",
+    )
+    group.add_argument(
+        "--shards",
+        metavar="N",
+        type=_whole_number("--shards", "parts", MAX_SHARDS),
+        default=DEFAULT_SHARDS,
+        help="parts that each dataset is written in (default: %(default)s)",
+    )
+    group.add_argument("-h", "--help", action="help", help="show this page")
+    return parser
+
+
+def _small_parser(command: str, usage: str, description: str) -> _Parser:
+    parser = _Parser(command, usage, description)
+    parser.add_argument("-h", "--help", action="help", help="show this page")
+    return parser
+
+
+def trace_parser() -> argparse.ArgumentParser:
+    """The parser of `trace`."""
+    parser = _small_parser(
+        "trace",
+        "ID --output DIR [--run NAME] [--full]",
+        "Follows a page, section or image (urn:page:..., urn:section:..., urn:image:...) or a document's id back to its source: labels,\n"
+        "offsets, headings, the text itself, the file and its digest. Reads a finished run.",
+    )
+    parser.add_argument("id", metavar="ID", help="what to trace")
+    parser.add_argument("--output", metavar="DIR", required=True, type=_place("--output"), help="the --output of the backfill")
+    parser.add_argument("--run", dest="run_id", metavar="NAME", type=_run_id, default=None, help="the run to look in (default: the newest)")
+    parser.add_argument("--full", action="store_true", help="show the whole text (default: its first 600 characters)")
+    return parser
+
+
+def report_parser() -> argparse.ArgumentParser:
+    """The parser of `report`."""
+    parser = _small_parser(
+        "report",
+        "DIR [--run NAME]",
+        "Prints the summary of a run again: counts, formats, dead letters with their reasons, and where things are.",
+    )
+    parser.add_argument("output", metavar="DIR", type=_place("DIR"), help="the --output of the backfill")
+    parser.add_argument("--run", dest="run_id", metavar="NAME", type=_run_id, default=None, help="the run to show (default: the newest)")
+    return parser
+
+
+def doctor_parser() -> argparse.ArgumentParser:
+    """The parser of `doctor`."""
+    parser = _small_parser(
+        "doctor",
+        "[--json]",
+        "Shows what this installation can decode: formats, tools, models, versions; and what to install for the rest.",
+    )
+    parser.add_argument("--json", dest="as_json", action="store_true", help="as JSON, for programs")
+    return parser
+
+
+def overview() -> str:
+    """What `universal-decoder --help` prints."""
+    lines = [
+        f"usage: {DECODER} COMMAND [options]",
+        "",
+        f"{DECODER} {VERSION} decodes a library of documents of any format into text, images and provenance.",
+        "",
+        "commands:",
+        *(f"  {name:<10} {text}" for name, text in COMMANDS.items()),
+        "",
+        f"{DECODER} COMMAND --help shows the options of a command; {DECODER} --version the version.",
+        "",
+    ]
+    return "\n".join(lines) + "\n" + EXAMPLES
+
+
+# --- from arguments to settings ----------------------------------------------------------------------------------------------------------
+
+
+def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[BackfillSettings, list[str]]:
+    """Reads the arguments of `backfill`.
+
+    Args:
+      argv: without the command's own name.
+      now: the time from which the defaults of `--run-id` and `--started-at` come.
+    Returns:
+      The settings, and the arguments for Beam: all that are not the decoder's own, in their order, and `--runner` with its value.
+      They are not checked yet: `preflight.check_beam_arguments` does, as that has to import Beam.
+    Raises:
+      UsageError: a sentence about the first wrong argument.
+    """
+    now = now or datetime.now(UTC)
+    parser = backfill_parser()
+    found, rest = parser.parse_known_args(list(argv))
+    if not found.inputs and not found.references:
+        raise UsageError("--input is missing: give a file, a folder or a glob to decode, or --references FILE.")
+    if found.output is None:
+        raise UsageError("--output is missing: give the folder or URI that the results shall be written to.")
+    settings = BackfillSettings(
+        inputs=tuple(dict.fromkeys(found.inputs)),
+        references=tuple(dict.fromkeys(found.references)),
+        output=found.output,
+        decode=DecodeSettings(
+            strategy=found.strategy,
+            languages=found.languages,
+            section_strategy=found.section_strategy,
+            section_element_count=found.section_element_count,
+            section_max_size=found.section_max_size,
+            section_within_pages=found.section_within_pages,
+            images=found.images,
+        ),
+        limits=Limits(timeout=found.document_timeout, memory=found.document_memory, document_size=found.max_document_size),
+        collection=found.collection,
+        children=found.children or available_cpus(),
+        shards=found.shards,
+        run_id=found.run_id or f"{now:%Y%m%dT%H%M%S}.{now.microsecond // 1000:03d}Z",  # thousandths: two jobs of one script never meet
+        started_at=found.started_at or date_time(now.replace(microsecond=0)),
+        limit=found.limit,
+        force=found.force,
+        retry_failed=found.retry_failed,
+        dry_run=found.dry_run,
+        max_failures=found.max_failures,
+        runner=found.runner,
+    )
+    return settings, [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]
+
+
+def _parse_all(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    found, rest = parser.parse_known_args(list(argv))
+    if rest:
+        raise UsageError(unknown_argument(rest[0], parser_flags(parser), parser.prog))
+    return found
+
+
+def parser_flags(parser: argparse.ArgumentParser) -> list[str]:
+    """The long flags that a parser knows."""
+    return [flag for action in parser._actions for flag in action.option_strings if flag.startswith("--")]
+
+
+def unknown_argument(argument: str, flags: Iterable[str], command: str) -> str:
+    """The sentence for an argument that nobody knows, with the flag that was most likely meant."""
+    if not argument.startswith("-"):
+        return f"{argument!r} belongs to no option: {command} --help shows what can be given."
+    flag = argument.partition("=")[0]
+    meant = nearest(flag, flags)
+    return f"{flag} is not an option of {command}" + (f": did you mean {meant}?" if meant else f": {command} --help shows them all.")
+
+
+def parse_trace(argv: Sequence[str]) -> TraceSettings:
+    """Reads the arguments of `trace`. Raises: UsageError."""
+    found = _parse_all(trace_parser(), argv)
+    return TraceSettings(found.id.strip().strip("<>"), found.output, found.run_id, found.full)
+
+
+def parse_report(argv: Sequence[str]) -> ReportSettings:
+    """Reads the arguments of `report`. Raises: UsageError."""
+    found = _parse_all(report_parser(), argv)
+    return ReportSettings(found.output, found.run_id)
+
+
+def parse_doctor(argv: Sequence[str]) -> DoctorSettings:
+    """Reads the arguments of `doctor`. Raises: UsageError."""
+    return DoctorSettings(_parse_all(doctor_parser(), argv).as_json)

@@ -1,0 +1,254 @@
+"""The summary of a finished run in a terminal: what came of the documents, what did not and why, where it lies, and how to go on.
+
+It is made from the manifest and the datasets alone, so that `report` shows later what the job showed at its end.
+"""
+
+import heapq
+import shlex
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.report.finished_run import FinishedRun
+from pipeline.report.words import counted, number, percent, printable, shortened, shortened_middle, size, span_of_time
+from transforms.model import Status
+from transforms.partition.formats import by_mime_type
+from transforms.settings import DECODER
+from transforms.storage import filesystem
+
+SLOWEST = 5
+SLOW_SECONDS = 1.0
+"""A document that took less is not worth a line."""
+LETTERS_SHOWN = 5
+"""Dead letters of each status: the file has them all."""
+STYLES = {Status.OK: "green", Status.EMPTY: "dim", Status.DUPLICATE: "dim"}
+DEAD_STYLE = "red"
+WARNINGS_SHOWN = 5
+
+WHAT_TO_DO: Mapping[Status, str] = {
+    Status.NEEDS_OCR: "--strategy auto reads the text in their pictures",
+    Status.ENCRYPTED: "they need their password: store them decrypted",
+    Status.CORRUPT: "their bytes are damaged: store them again",
+    Status.UNSUPPORTED: f"{DECODER} doctor lists the formats that can be decoded",
+    Status.MISSING_TOOL: f"{DECODER} doctor says what to install; the next run tries them again",
+    Status.TOO_LARGE: "--max-document-size sets the limit",
+    Status.TIMEOUT: "--document-timeout sets the limit; --retry-failed tries again",
+    Status.OUT_OF_MEMORY: "--document-memory sets the limit; --retry-failed tries again",
+    Status.CRASHED: "--retry-failed tries again",
+    Status.FETCH_FAILED: "the next run tries them again",
+    Status.FAILED: "the traceback is in their dead letters; --retry-failed tries again",
+}
+"""For each way to fail, what helps."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the datasets tell beyond the manifest."""
+
+    slowest: Sequence[Mapping[str, Any]]
+    """Rows of `documents`, the slowest first."""
+    letters: Mapping[Status, Sequence[Mapping[str, Any]]]
+    """The first dead letters of each status."""
+    warnings: Sequence[tuple[str, str]]
+    """Source URI and warning, the first few."""
+    documents_with_warnings: int
+    example_id: str
+    """Of a text, to trace; empty: there is none."""
+
+
+def too_many_failures(manifest: Mapping[str, Any], allowed: float | None) -> str:
+    """The sentence for a run with more dead letters than `--max-failures` allows; empty when it has not, or when nothing is asked.
+
+    Args:
+      allowed: fraction of all references (attachments are none).
+    """
+    dead, matched = manifest["invariant"]["dead_letters"], manifest["invariant"]["matched"]
+    if allowed is None or not matched or dead <= allowed * matched:
+        return ""
+    return (
+        f"{number(dead)} of {counted(matched, 'document')} failed ({dead / matched:.2%}), more than --max-failures {allowed:g} allows; "
+        "the run is finished and its results are written."
+    )
+
+
+def find(run: FinishedRun) -> Findings:
+    """Reads what the summary shows of single documents; a batch of rows in memory at a time."""
+    slowest: list[tuple[float, int, dict[str, Any]]] = []
+    warnings: list[tuple[str, str]] = []
+    with_warnings = 0
+    for index, row in enumerate(run.rows("documents", ["source_uri", "status", "seconds", "size_bytes", "page_count", "warnings"])):
+        if (row["seconds"] or 0) >= SLOW_SECONDS:
+            heapq.heappush(slowest, (row["seconds"], -index, row))
+            if len(slowest) > SLOWEST:
+                heapq.heappop(slowest)
+        if row["warnings"]:
+            with_warnings += 1
+            warnings += [(row["source_uri"], warning) for warning in row["warnings"][: WARNINGS_SHOWN - len(warnings)]]
+    letters: dict[Status, list[Mapping[str, Any]]] = defaultdict(list)
+    for letter in run.dead_letters():
+        kind = letters[Status(letter["status"])]
+        if len(kind) < LETTERS_SHOWN:
+            kind.append(letter)
+    example = next(run.rows("text_documents", ["id"]), {"id": ""})["id"]
+    return Findings([row for *_, row in sorted(slowest, reverse=True)], letters, warnings, with_warnings, example)
+
+
+def show(run: FinishedRun, console: Console, seconds: float | None = None) -> None:
+    """Prints the summary.
+
+    Args:
+      seconds: how long the job took, where that is known: a manifest only has the start that its provenance tells.
+    """
+    manifest = run.manifest
+    findings = find(run)
+    _show_head(run, console, seconds)
+    console.print(_status_table(manifest["counts"]))
+    attachments = manifest["counts"]["attachments"]
+    if attachments["total"]:
+        statuses = ", ".join(f"{number(count)} {name}" for name, count in attachments["by_status"].items())
+        console.print(Text(f"and {counted(attachments['total'], 'attachment')} of mails: {statuses}"))
+    if manifest["counts"]["by_format"]:
+        console.print()
+        console.print(_format_table(manifest["counts"]["by_format"]))
+    _show_slowest(findings, console)
+    _show_warnings(findings, console)
+    _show_letters(run, findings, console)
+    _show_places(run, console)
+    _show_next(run, findings, console)
+
+
+def _heading(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text(text, style="bold"))
+
+
+def _show_head(run: FinishedRun, console: Console, seconds: float | None) -> None:
+    counts, invariant = run.manifest["counts"], run.manifest["invariant"]
+    took = f" in {span_of_time(seconds)}" if seconds is not None else ""
+    head = f"Run {run.run_id}: {counted(invariant['matched'], 'document')}{took}, finished {run.manifest['finished_at']}"
+    console.print(Text(head, style="bold"), soft_wrap=True)
+    facts = [
+        f"{number(counts['decoded'])} decoded now, {number(counts['staged_before'])} before",
+        size(counts["size_bytes"]),
+        f"{number(counts['text_chars'])} characters of text",
+        f"{span_of_time(counts['decode_seconds'])} of decoding" if counts["decode_seconds"] else "",
+    ]
+    console.print(Text(", ".join(fact for fact in facts if fact)), soft_wrap=True)
+    console.print()
+
+
+def _style(status: Status) -> str:
+    return STYLES.get(status, DEAD_STYLE)
+
+
+def _plain_table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if index else "left", no_wrap=True)
+    return table
+
+
+def _status_table(counts: Mapping[str, Any]) -> Table:
+    table = _plain_table("Status", "Documents", "")
+    for name, count in counts["by_status"].items():
+        table.add_row(Text(name, style=_style(Status(name))), number(count), percent(count, counts["matched"]))
+    return table
+
+
+def _format_table(by_format: Mapping[str, Mapping[str, Any]]) -> Table:
+    table = _plain_table("Format", "Documents", "ok", "failed", "Bytes", "Characters", "Seconds")
+    for mime_type, facts in sorted(by_format.items(), key=lambda item: (-item[1]["documents"], item[0])):
+        known = by_mime_type(mime_type)
+        failed = sum(count for name, count in facts["by_status"].items() if Status(name).is_dead_letter)
+        table.add_row(
+            Text(known.name if known else shortened(printable(mime_type), 40)),
+            number(facts["documents"]),
+            number(facts["by_status"].get(Status.OK.value, 0)),
+            Text(number(failed), style=DEAD_STYLE if failed else ""),
+            size(facts["size_bytes"]),
+            number(facts["text_chars"]),
+            f"{facts['decode_seconds']:,.1f}",
+        )
+    return table
+
+
+def _show_slowest(findings: Findings, console: Console) -> None:
+    if not findings.slowest:
+        return
+    _heading(console, "Slowest documents")
+    for row in findings.slowest:
+        facts = [f"{row['seconds']:>8,.1f} s", f"{size(row['size_bytes']):>8}" if row["size_bytes"] is not None else " " * 8]
+        pages = f", {counted(row['page_count'], 'page')}" if row["page_count"] else ""
+        console.print(Text(f"{'  '.join(facts)}  {_name(row['source_uri'])}{pages}"), soft_wrap=True)
+
+
+def _name(uri: str) -> str:
+    return shortened_middle(printable(uri), 100)
+
+
+def _show_warnings(findings: Findings, console: Console) -> None:
+    if not findings.documents_with_warnings:
+        return
+    _heading(console, f"Warnings: {counted(findings.documents_with_warnings, 'document')} decoded with something known to be missing")
+    for uri, warning in findings.warnings:
+        console.print(Text(f"  {_name(uri)}: {shortened(printable(warning), 200)}"), soft_wrap=True)
+    if findings.documents_with_warnings > len({uri for uri, _ in findings.warnings}):
+        console.print(Text("  and more: the column `warnings` of the dataset `documents` has them all", style="dim"))
+
+
+def _show_letters(run: FinishedRun, findings: Findings, console: Console) -> None:
+    total = run.manifest["datasets"]["dead_letters"]["rows"]
+    if not total:
+        return
+    by_status: dict[str, int] = defaultdict(int)
+    for counts in (run.manifest["counts"]["by_status"], run.manifest["counts"]["attachments"]["by_status"]):
+        for name, count in counts.items():
+            by_status[name] += count
+    _heading(console, f"Dead letters: {counted(total, 'document')} not decoded")
+    for status in Status:
+        letters = findings.letters.get(status)
+        if not letters:
+            continue
+        head = Text("  ").append(f"{status.value} ({number(by_status[status.value])})", style=DEAD_STYLE)
+        console.print(head.append(f": {WHAT_TO_DO[status]}", style="dim"), soft_wrap=True)
+        for letter in letters:
+            console.print(Text(f"    {_name(letter['source_uri'])}: {shortened(printable(letter['message']), 300)}"), soft_wrap=True)
+        more = by_status[status.value] - len(letters)
+        if more > 0:
+            console.print(Text(f"    and {number(more)} more", style="dim"))
+
+
+def _show_places(run: FinishedRun, console: Console) -> None:
+    _heading(console, "Where it is")
+    for name, facts in run.manifest["datasets"].items():
+        rows = f"{number(facts['rows'])} rows" if facts["rows"] != 1 else "1 row"
+        place = Text(f"  {name:<16}{rows:>16}  {size(facts['bytes']):>8}  ")
+        console.print(place.append(printable(filesystem.join(run.folder, name))), soft_wrap=True)
+    blobs = Text(f"  {'image bytes':<44}").append(printable(filesystem.join(run.output, "blobs")))
+    if run.manifest["datasets"]["images"]["rows"]:
+        console.print(blobs, soft_wrap=True)
+    console.print(Text(f"  {'manifest':<44}").append(printable(filesystem.join(run.folder, "manifest.json"))), soft_wrap=True)
+
+
+def _show_next(run: FinishedRun, findings: Findings, console: Console) -> None:
+    output = shlex.quote(printable(run.output))
+    steps = []
+    if findings.letters:
+        letters = shlex.quote(printable(filesystem.join(run.folder, "dead_letters", "*.jsonl")))
+        steps.append(
+            "The same command decodes only what is new, changed or was away; with --retry-failed all dead letters again. Only them:"
+        )
+        steps.append(f"{DECODER} backfill --references {letters} --output {output} --retry-failed")
+    if findings.example_id:
+        steps.append("Where a text comes from:")
+        steps.append(f"{DECODER} trace {findings.example_id} --output {output}")
+    steps.append("This summary again:")
+    steps.append(f"{DECODER} report {output} --run {run.run_id}")
+    _heading(console, "How to go on")
+    for step in steps:
+        console.print(Text(f"    {step}" if step.startswith(DECODER) else f"  {step}"), soft_wrap=True)

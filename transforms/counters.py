@@ -1,0 +1,40 @@
+"""The job's counters, in one namespace. They are hints for whoever watches a run: a retried bundle counts twice on some runners.
+
+What is true of a run stands in its manifest.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+from apache_beam.metrics import Metrics
+
+NAMESPACE = "universal-decoder"
+
+Observer = Callable[[str, int, int], None]
+"""Told of each event as it happens, in the process where it happens: its name, how many documents, how many bytes (0: unknown)."""
+
+FOUND = "found"
+STAGED = "staged"
+_observers: list[Observer] = []
+
+
+def observe(observer: Observer) -> Callable[[], None]:
+    """Adds an observer to this process, for the progress of a local run.
+
+    Returns:
+      What takes it away again.
+    """
+    _observers.append(observer)
+    return lambda: _observers.remove(observer)
+
+
+def count(name: str, size: int = 0, documents: int = 1) -> None:
+    """Counts documents under `found`, `staged` or a status."""
+    _counter(name).inc(documents)
+    for observer in _observers:
+        observer(name, documents, max(size, 0))
+
+
+@cache
+def _counter(name: str) -> Metrics.DelegatingCounter:
+    return Metrics.counter(NAMESPACE, name)

@@ -1,0 +1,234 @@
+"""Decodes one document, from the bytes in a file to a commit: all that runs in a child process.
+
+The whole chain is here, as one pure composition, because nothing between its steps may leave the child: the elements of a 600-page
+PDF cost more to hand over than to group. The parent fetches the bytes before and publishes the commit after (`transforms.decoding`).
+"""
+
+import hashlib
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from transforms.model import DecodedDocument, DecodeError, DocumentReference, ImageEntity, PartitionedDocument, Stage, Status
+from transforms.partition.memory import peak_memory_mb, reset_peak_memory
+from transforms.partition.partitioner import partition_document
+from transforms.provenance.identifiers import attachment_id, document_id_from_digest
+from transforms.sections.entities import describe_entities
+from transforms.sections.grouping import group_elements
+from transforms.settings import DecodeSettings, unstructured_version
+from transforms.storage.commit import write_commit
+from transforms.version import VERSION
+
+MAX_ATTACHMENT_DEPTH = 3
+"""Mails in mails in mails; what is nested deeper is a dead letter. Source: design, section 4."""
+
+TRACEBACK_LINES = 20
+"""The last ones say where it failed; the first are the job's own."""
+
+DOCUMENT = "document"
+COMMIT = "commit.zip"
+BLOBS = "blobs"
+PLACE = "place"
+"""Names in the work folder that the parent and the child share: the bytes, the commit, the pictures, and the attachment being decoded."""
+
+NOTHING_IN_IT = "There is no text and no picture in it."
+NO_TEXT_IN_IT = "There is no text in it, and pictures were not asked for (--no-images)."
+
+Failures = Mapping[str, tuple[Status, str]]
+"""Attachments that ended their child in an earlier try, by place ("2", or "2.1" for one inside of it): they keep that outcome."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """One request: what to decode with, and what is known from earlier tries."""
+
+    settings: DecodeSettings
+    started_at: str
+    failures: Failures = field(default_factory=dict)
+    partition: Callable[..., PartitionedDocument] = partition_document
+    enter: Callable[[str], None] = lambda _place: None
+    """Called with the place of each attachment before it is decoded, and with "" for the document itself."""
+
+
+def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Decodes `folder/document` and leaves the commit and the pictures beside it: what a child does for one request.
+
+    Args:
+      request: `reference`, `settings`, `started_at` and `failures`, as JSON.
+      folder: the lease's own work folder.
+    Returns:
+      `outcome` (of the commit) and `blobs`, a list of paths relative to OUTPUT; each lies under `folder/blobs/` by its last segment.
+    """
+    reset_peak_memory()
+
+    def enter(place: str) -> None:
+        (folder / PLACE).write_text(place, encoding="utf-8")
+
+    decoding = Decoding(
+        settings=DecodeSettings.from_json(request["settings"]),
+        started_at=request["started_at"],
+        failures={place: (Status(status), message) for place, (status, message) in request["failures"].items()},
+        enter=enter,
+    )
+    documents = decode_document(folder / DOCUMENT, DocumentReference(**request["reference"]), decoding)
+    documents[0] = replace(documents[0], peak_memory_mb=peak_memory_mb())
+    outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
+    return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS)}
+
+
+def decode_document(path: Path, reference: DocumentReference, decoding: Decoding) -> list[DecodedDocument]:
+    """Decodes a document, and the attachments in it as documents of their own.
+
+    Args:
+      path: of the bytes; its name means nothing.
+    Returns:
+      The document first, its attachments after it, each with its own status: nothing that a document does is raised.
+    """
+    digest, size = digest_file(path)
+    found = undecoded(reference, document_id=reference.document_id or document_id_from_digest(digest), started_at=decoding.started_at)
+    found = replace(found, source_sha256=digest, size_bytes=size)
+    name = "" if reference.locator else unquote(urlsplit(reference.uri).path.rsplit("/", 1)[-1])
+    return list(_decode(path, found, name, decoding, place=""))
+
+
+def undecoded(reference: DocumentReference, *, document_id: str, started_at: str) -> DecodedDocument:
+    """What is known of a document before it is decoded. Its status is `failed` until something else is known."""
+    return DecodedDocument(
+        document_id=document_id,
+        source_uri=reference.uri,
+        status=Status.FAILED,
+        title=reference.title,
+        collection=reference.collection,
+        mime_type=reference.kind,
+        metadata=reference.metadata,
+        started_at=started_at,
+        decoder_version=VERSION,
+        unstructured_version=unstructured_version(),
+        reference=reference,
+    )
+
+
+def digest_file(path: Path) -> tuple[str, int]:
+    """The SHA-256 of a file as hex digits, and its size in bytes."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256")
+        return digest.hexdigest(), stream.tell()
+
+
+def _decode(path: Path, found: DecodedDocument, name: str, decoding: Decoding, place: str) -> Iterator[DecodedDocument]:
+    started = time.perf_counter()
+    decoding.enter(place)
+    attachments: Sequence[Any] = ()
+    try:
+        partitioned = decoding.partition(path, declared_mime_type=found.mime_type, name=name, settings=decoding.settings)
+        attachments = partitioned.attachments
+        decoded = describe(partitioned, found, decoding.settings)
+    except DecodeError as error:
+        decoded = dead(found, error.status, error.message, error.stage, error.__cause__)
+    except MemoryError as error:
+        decoded = dead(found, Status.OUT_OF_MEMORY, "The document asked for more memory than there is.", Stage.PARTITION, error)
+    except Exception as error:  # a library may raise anything at all over a document: it is the document's outcome
+        decoded = dead(found, Status.FAILED, f"{type(error).__name__}: {str(error).strip() or 'no message'}", Stage.PARTITION, error)
+    yield replace(decoded, seconds=round(time.perf_counter() - started, 3))
+    for index, attachment in enumerate(attachments, start=1):
+        own = attached(found, index, attachment.name, attachment.mime_type, attachment.data)
+        own_place = f"{place}.{index}".lstrip(".")
+        if own_place in decoding.failures:
+            status, message = decoding.failures[own_place]
+            yield dead(own, status, message, Stage.PARTITION, None)
+        elif own_place.count(".") >= MAX_ATTACHMENT_DEPTH:
+            yield dead(own, Status.UNSUPPORTED, f"Attachments nested over {MAX_ATTACHMENT_DEPTH} deep are not decoded.", Stage.DETECT, None)
+        else:
+            file = path.with_name(f"{path.name}.{index}")
+            file.write_bytes(attachment.data)
+            yield from _decode(file, own, attachment.name, decoding, own_place)
+            file.unlink()
+
+
+def describe(partitioned: PartitionedDocument, found: DecodedDocument, settings: DecodeSettings) -> DecodedDocument:
+    """Groups a partitioned document and gives its entities their identity; `empty` where there is neither text nor image."""
+    texts, images = describe_entities(
+        group_elements(partitioned, settings),
+        partitioned,
+        document_id=found.document_id,
+        sha256=found.source_sha256,
+        fingerprint=settings.fingerprint,
+    )
+    has_content = bool(images) or any(entity.text for entity in texts)
+    return replace(
+        found,
+        status=Status.OK if has_content else Status.EMPTY,
+        reason=""
+        if has_content
+        else f"There is no text {'and no picture in it' if settings.images else 'in it, and pictures were not asked for'}.",
+        title=found.title or partitioned.title,
+        mime_type=partitioned.mime_type,
+        page_based=partitioned.page_based,
+        page_count=partitioned.page_count,
+        creator=partitioned.creator,
+        date=partitioned.date,
+        texts=texts,
+        images=images,
+        element_count=len(partitioned.elements),
+        warnings=partitioned.warnings,
+        missing_pages=partitioned.missing_pages,
+    )
+
+
+def dead(found: DecodedDocument, status: Status, message: str, stage: Stage, cause: BaseException | None) -> DecodedDocument:
+    """The dead letter of a document: why it gave nothing, with the end of the cause's traceback."""
+    lines = traceback.format_exception(cause) if cause else []
+    return replace(
+        found,
+        status=status,
+        reason=message,
+        stage=stage,
+        error_class=type(cause).__name__ if cause else "",
+        traceback="".join(lines[-TRACEBACK_LINES:]),
+    )
+
+
+def attached(parent: DecodedDocument, index: int, name: str, mime_type: str, data: bytes) -> DecodedDocument:
+    """What is known of the `index`th attachment of a document (from 1): its URI is the parent's with a fragment that names its place."""
+    digest = hashlib.sha256(data).hexdigest()
+    separator = "&" if "#" in parent.source_uri else "#"
+    return DecodedDocument(
+        document_id=attachment_id(parent.document_id, index, digest),
+        source_uri=f"{parent.source_uri}{separator}attachment={index}&name={quote(name, safe='')}",
+        status=Status.FAILED,
+        title=name,
+        collection=parent.collection,
+        mime_type=mime_type,
+        source_sha256=digest,
+        size_bytes=len(data),
+        parent_document_id=parent.document_id,
+        started_at=parent.started_at,
+        decoder_version=parent.decoder_version,
+        unstructured_version=parent.unstructured_version,
+        reference=parent.reference,
+    )
+
+
+def write_pictures(documents: Sequence[DecodedDocument], folder: Path) -> list[str]:
+    """Writes each different picture once, as `folder/<digest>.<extension>`.
+
+    Returns:
+      The blobs' paths relative to OUTPUT, in order of first appearance.
+    """
+    blobs: dict[str, ImageEntity] = {image.blob_path: image for document in documents for image in document.images}
+    folder.mkdir(exist_ok=True)
+    for path, image in blobs.items():
+        (folder / Path(path).name).write_bytes(image.picture.data)
+    return list(blobs)
+
+
+def preload() -> None:
+    """What the zygote does once, before any child is forked: imports and warm-up."""
+    from transforms.partition.nlp import install_nlp, warm_up
+
+    install_nlp()
+    warm_up()

@@ -1,0 +1,214 @@
+"""Looks into ZIP and OLE files: which format they hold, whether they are whole, and whether they are locked."""
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from transforms.model import DecodeError, Stage, Status
+from transforms.partition import formats
+from transforms.partition.formats import Format
+
+ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
+OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+UNPACKED_LIMIT = 2 << 30
+"""Bytes that the members of one document may unpack to. Office formats hold XML that parses to about ten times its size in memory, so
+more cannot be decoded under any sensible memory limit; a "zip bomb" of 42 KB holds 4.5 PB. Python's zipfile never reads more of a member
+than the directory says, so the directory's sum can be trusted."""
+
+_MAIN_PARTS = (
+    # The content type of the main part, as it stands in [Content_Types].xml, macros and templates included.
+    (re.compile(rb"wordprocessingml\.(document|template)\.main|ms-word\.(document|template)\.macroEnabled\S*?main"), formats.DOCX),
+    (re.compile(rb"presentationml\.(presentation|slideshow|template)\.main|ms-powerpoint\.\w+\.macroEnabled\S*?main"), formats.PPTX),
+    (re.compile(rb"spreadsheetml\.(sheet|template)\.main|ms-excel\.(sheet|template)\.macroEnabled\S*?main"), formats.XLSX),
+)
+
+_FONT_OBFUSCATION = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
+"""The two algorithms of an EPUB's encryption.xml that hide fonts only."""
+
+
+def corrupt(message: str, stage: Stage = Stage.PARTITION) -> DecodeError:
+    """A `corrupt` outcome with its sentence."""
+    return DecodeError(Status.CORRUPT, message, stage)
+
+
+def encrypted(message: str, stage: Stage = Stage.DETECT) -> DecodeError:
+    """An `encrypted` outcome with its sentence."""
+    return DecodeError(Status.ENCRYPTED, message, stage)
+
+
+def unsupported(message: str, stage: Stage = Stage.DETECT) -> DecodeError:
+    """An `unsupported` outcome with its sentence."""
+    return DecodeError(Status.UNSUPPORTED, message, stage)
+
+
+def missing_tool(known: Format) -> DecodeError | None:
+    """A `missing_tool` outcome when a tool that every file of the format needs is not installed."""
+    lacking = known.missing_tools
+    if not lacking:
+        return None
+    sentences = " ".join(tool.sentence for tool in lacking)
+    return DecodeError(Status.MISSING_TOOL, f"{known.name} needs {', '.join(tool.name for tool in lacking)}: {sentences}")
+
+
+def detect_zip(path: Path) -> Format:
+    """The format inside a ZIP.
+
+    Raises:
+      DecodeError: `encrypted`, `corrupt`, `too_large` or `unsupported` (stage detect).
+    """
+    with open_zip(path) as archive:
+        members = {info.filename: info for info in archive.infolist()}
+        if sum(info.file_size for info in members.values()) > UNPACKED_LIMIT:
+            message = f"It unpacks to more than {UNPACKED_LIMIT >> 30} GiB."
+            raise DecodeError(Status.TOO_LARGE, message, Stage.DETECT)
+        if any(info.flag_bits & 1 for info in members.values()):
+            raise encrypted("Members of the ZIP are encrypted with a password.")
+        found = _format_of(archive, members)
+        if found in (formats.ODT, formats.ODS, formats.ODP) and b"encryption-data" in _member(archive, "META-INF/manifest.xml"):
+            raise encrypted(f"The {found.name} file is encrypted with a password.")
+        if found is formats.EPUB:
+            _reject_locked_epub(archive)
+        return found
+
+
+@contextmanager
+def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Opens a ZIP; whatever shows on the way that it is damaged becomes `corrupt`."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, UnicodeDecodeError, OverflowError) as error:
+        raise corrupt(f"The ZIP container is broken: {error}.", Stage.DETECT) from error
+    except NotImplementedError as error:  # a compression method or version that zipfile lacks
+        raise unsupported(f"The ZIP container cannot be read: {error}.") from error
+
+
+def check_members(path: Path) -> None:
+    """Reads all members of a ZIP, so that a damaged one is found for what it is and not as some parser's error.
+
+    Raises:
+      DecodeError: `corrupt`, naming the first damaged member.
+    """
+    with open_zip(path) as archive:
+        damaged = archive.testzip()
+    if damaged is not None:
+        raise corrupt(f"The member {damaged} of the ZIP container is damaged.")
+
+
+def _format_of(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> Format:
+    mime_type = _member(archive, "mimetype").decode("ascii", "replace").strip()
+    known = formats.by_mime_type(mime_type) if mime_type else None
+    if known is not None:
+        return known
+    if mime_type:
+        raise unsupported(f"The format {mime_type} is not supported.")
+    if "META-INF/container.xml" in members:
+        return formats.EPUB
+    if "content.xml" in members and "META-INF/manifest.xml" in members:
+        manifest = _member(archive, "META-INF/manifest.xml")
+        declared = re.search(rb'full-path="/"[^>]*media-type="([^"]*)"|media-type="([^"]*)"[^>]*full-path="/"', manifest)
+        found = formats.by_mime_type((declared.group(1) or declared.group(2)).decode("ascii", "replace")) if declared else None
+        return found or formats.ODT
+    if "[Content_Types].xml" in members:
+        return _ooxml(_member(archive, "[Content_Types].xml"), members)
+    if any(name.startswith("Index/") and name.endswith(".iwa") for name in members) or "Index.zip" in members:
+        raise unsupported("It is an Apple iWork document: export it as PDF or as an Office format.")
+    raise unsupported("It is a ZIP archive of other files: unpack it and give the files." if members else "It is an empty ZIP archive.")
+
+
+def _ooxml(content_types: bytes, members: Mapping[str, zipfile.ZipInfo]) -> Format:
+    if b"ms-excel.sheet.binary" in content_types:
+        raise unsupported("It is a binary workbook (XLSB): save it as XLSX.")
+    for pattern, known in _MAIN_PARTS:
+        if pattern.search(content_types):
+            return known
+    # Some writers leave the override of the main part out; its name is as good as fixed.
+    for name, known in (("word/document.xml", formats.DOCX), ("ppt/presentation.xml", formats.PPTX), ("xl/workbook.xml", formats.XLSX)):
+        if name in members:
+            return known
+    raise unsupported("It is an Office package without a document, workbook or presentation in it (a drawing, a theme or an add-in).")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member's bytes; none where it is not there."""
+    try:
+        return archive.read(name)
+    except KeyError:
+        return b""
+
+
+def _reject_locked_epub(archive: zipfile.ZipFile) -> None:
+    algorithms = re.findall(rb'EncryptionMethod[^>]*Algorithm="([^"]*)"', _member(archive, "META-INF/encryption.xml"))
+    if any(algorithm not in _FONT_OBFUSCATION for algorithm in algorithms):
+        raise encrypted("The EPUB is protected by digital rights management.")
+
+
+@dataclass(frozen=True)
+class _OleKind:
+    stream: str
+    format: Format
+
+
+_OLE_KINDS = (
+    _OleKind("WordDocument", formats.DOC),
+    _OleKind("Workbook", formats.XLS),
+    _OleKind("Book", formats.XLS),
+    _OleKind("PowerPoint Document", formats.PPT),
+    _OleKind("__properties_version1.0", formats.MSG),
+)
+
+_OLE_UNSUPPORTED = {
+    "FileHeader": "a Hangul word processor document (HWP)",
+    "VisioDocument": "a Visio drawing",
+    "Quill": "a Publisher document",
+    "PP40": "a PowerPoint 4 presentation",
+    "PP97_DUALSTORAGE": "a PowerPoint 95 presentation",
+    "Props": "a Project plan",
+}
+
+
+def detect_ole(path: Path) -> Format:
+    """The format inside an OLE compound file: legacy Office, MSG, or the wrapping of an encrypted OOXML package.
+
+    Raises:
+      DecodeError: `encrypted`, `corrupt` or `unsupported` (stage detect).
+    """
+    import olefile
+
+    try:
+        with olefile.OleFileIO(path) as ole:
+            streams = {entry[0] for entry in ole.listdir(streams=True, storages=False)}
+    except (OSError, ValueError, IndexError, struct.error) as error:
+        raise corrupt(f"The OLE container is broken: {error}.", Stage.DETECT) from error
+    if "EncryptedPackage" in streams or "EncryptionInfo" in streams:
+        raise encrypted("The Office file is encrypted with a password.")
+    if "\tDRMContent" in streams:
+        raise encrypted("The Office file is protected by rights management.")
+    for kind in _OLE_KINDS:
+        if kind.stream in streams:
+            if kind.format is not formats.MSG and _is_encrypted_office(path):
+                raise encrypted(f"The {kind.format.name} file is encrypted with a password.")
+            return kind.format
+    for stream, what in _OLE_UNSUPPORTED.items():
+        if stream in streams:
+            raise unsupported(f"It is {what}, which is not supported.")
+    raise unsupported("It is an OLE compound file of an unknown application.")
+
+
+def _is_encrypted_office(path: Path) -> bool:
+    import msoffcrypto
+    from msoffcrypto.exceptions import FileFormatError
+
+    with path.open("rb") as stream:
+        try:
+            return bool(msoffcrypto.OfficeFile(stream).is_encrypted())
+        except (FileFormatError, struct.error, OSError, ValueError, IndexError, AttributeError, UnboundLocalError):
+            # msoffcrypto-tool 6.1.0 raises over files of xlwt (its issue 83), over Excel 5 `Book` streams, and over damaged ones; a locked
+            # workbook says so in its second record, before any of this. What is wrong otherwise shows when it is partitioned.
+            return False

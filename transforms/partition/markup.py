@@ -1,0 +1,169 @@
+"""Marked-up texts: HTML and Markdown, and RST, ORG, RTF and EPUB by way of HTML."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from transforms.model import Element, PartitionedDocument, Picture
+from transforms.partition import conversion
+from transforms.partition.archive_pictures import ArchivePictures
+from transforms.partition.elements import from_unstructured
+from transforms.partition.picture_partitioners import register_picture_partitioners
+from transforms.partition.properties import Properties, epub_properties, html_properties, iso_date
+from transforms.partition.source import Source, reading
+from transforms.partition.text_encoding import DecodedText, decode_text
+from transforms.settings import DecodeSettings
+
+MARKDOWN_EXTENSIONS = ("tables", "fenced_code")
+"""Those that unstructured switches on (0.27.35)."""
+
+Resolve = Callable[[str], Picture | None]
+"""The address of an image -> its picture, where the document itself holds it."""
+
+
+def partition_html(source: Source) -> PartitionedDocument:
+    """An HTML or XHTML page."""
+    decoded = decode_text(source.read(), source.declared)
+    with reading(source):
+        elements = html_elements(decoded.text, source.settings)
+    return _document(source, elements, html_properties(decoded.text), guess_warnings(decoded))
+
+
+def partition_markdown(source: Source) -> PartitionedDocument:
+    """A Markdown text."""
+    import markdown  # type: ignore[import-untyped]
+
+    decoded = decode_text(source.read(), source.declared)
+    front_matter = _FRONT_MATTER.match(decoded.text)
+    with reading(source):
+        text = decoded.text[front_matter.end() :] if front_matter else decoded.text
+        elements = html_elements(markdown.markdown(text, extensions=list(MARKDOWN_EXTENSIONS)), source.settings)
+    properties = _front_matter_properties(front_matter.group(1)) if front_matter else Properties()
+    return _document(source, elements, properties, guess_warnings(decoded))
+
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n((?:[A-Za-z_][\w-]*:.*\n|[ \t#-].*\n|\r?\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
+"""YAML before a Markdown text, as site generators have it; read as Markdown it becomes a rule and a heading of all its lines."""
+
+
+def _front_matter_properties(yaml: str) -> Properties:
+    values = {key.lower(): value.strip().strip("\"'") for key, value in re.findall(r"^(\w+):[ \t]*(\S.*)$", yaml, re.MULTILINE)}
+    return Properties(values.get("title", ""), values.get("author", ""), iso_date(values.get("date", "")))
+
+
+def partition_rst(source: Source) -> PartitionedDocument:
+    """A reStructuredText. Files that it includes are not read."""
+    return _by_pandoc(source, "rst")
+
+
+def partition_org(source: Source) -> PartitionedDocument:
+    """An Org file. Files that it includes are not read."""
+    return _by_pandoc(source, "org")
+
+
+def partition_rtf(source: Source) -> PartitionedDocument:
+    """A Rich Text document; its pictures come with it."""
+    with conversion.work_folder() as folder, reading(source):
+        page = folder / "page.html"
+        conversion.pandoc(source.path, "rtf", "html", page, embed=source.settings.images)
+        elements = html_elements(page.read_text(encoding="utf-8"), source.settings)
+    return _document(source, elements, Properties(), ())
+
+
+def partition_epub(source: Source) -> PartitionedDocument:
+    """An EPUB, its chapters in the order of the spine."""
+    with conversion.work_folder() as folder, reading(source):
+        page = folder / "page.html"
+        conversion.pandoc(source.path, "epub", "html", page)
+        with ArchivePictures(source.path) as pictures:
+            elements = html_elements(page.read_text(encoding="utf-8"), source.settings, resolve=pictures.resolve)
+        return _document(source, elements, epub_properties(source.path), ())
+
+
+def _by_pandoc(source: Source, reader: str) -> PartitionedDocument:
+    decoded = decode_text(source.read(), source.declared)
+    with conversion.work_folder() as folder, reading(source):
+        text, page = folder / f"document.{reader}", folder / "page.html"
+        text.write_text(decoded.text, encoding="utf-8")  # pandoc reads UTF-8 and nothing else
+        conversion.pandoc(text, reader, "html", page)
+        elements = html_elements(page.read_text(encoding="utf-8"), source.settings)
+    title = re.search(r"^#\+TITLE:[ \t]*(\S.*)$", decoded.text, re.IGNORECASE | re.MULTILINE) if reader == "org" else None
+    return _document(source, elements, Properties(title=title.group(1).strip() if title else ""), guess_warnings(decoded))
+
+
+def _document(source: Source, elements: list[Element], properties: Properties, warnings: Sequence[str]) -> PartitionedDocument:
+    return PartitionedDocument(
+        elements=elements,
+        mime_type=source.format.mime_type,
+        page_based=source.format.page_based,
+        title=properties.title,
+        creator=properties.creator,
+        date=properties.date,
+        warnings=warnings,
+    )
+
+
+def guess_warnings(decoded: DecodedText) -> list[str]:
+    """The warning of a text whose encoding had to be guessed."""
+    return [f"Its encoding is not declared and was guessed as {decoded.encoding}."] if decoded.guessed else []
+
+
+def html_elements(text: str, settings: DecodeSettings, *, resolve: Resolve | None = None) -> list[Element]:
+    """The elements of an HTML text, with its pictures at their places.
+
+    Args:
+      text: a whole page or a part of one.
+      settings: whether pictures are wanted.
+      resolve: finds the picture of an address that is not a data URI.
+    """
+    from unstructured.partition.html import partition_html as partition
+
+    if not text.strip():
+        return []
+    register_picture_partitioners(images=settings.images)
+    _tell_headings_from_guesses()
+    _keep_figures_and_forms()
+    found = partition(
+        # lxml reads a declared encoding from characters that are decoded already, and then reads them wrong.
+        text=re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1),
+        extract_image_block_types=["Image"],
+        extract_image_block_to_payload=True,
+    )
+    return from_unstructured(found, images=settings.images, resolve=resolve)
+
+
+def _tell_headings_from_guesses() -> None:
+    """Makes unstructured's HTML parser give no depth to a title that stands in no `<h1>`…`<h6>`.
+
+    It (0.27.35) takes any short text for a title, and gives those depth 0, that of an `<h1>`: a caption or a link would end the
+    chapter that it stands in. `elements.settle_depths` finds their place.
+    """
+    from unstructured.partition.common import metadata
+    from unstructured.partition.html import parser
+
+    def depth_of_headings_only(element_class: Any, tag: str | None, list_ancestor_count: int = 0) -> int | None:
+        depth: int | None = metadata.category_depth_from_html_tag(element_class, tag, list_ancestor_count)
+        return depth if element_class.category != "Title" or tag in metadata.HEADING_TAGS else None
+
+    parser.category_depth_from_html_tag = depth_of_headings_only
+
+
+def _keep_figures_and_forms() -> None:
+    """Makes unstructured's HTML parser read what stands in figures, details and forms, which it throws away whole (0.27.35).
+
+    pandoc writes each captioned picture as a figure, and many generated pages are one form from top to bottom. Controls (inputs, buttons,
+    menus) stay left out.
+    """
+    from unstructured.documents.elements import FigureCaption
+    from unstructured.partition.html import parser
+
+    class Caption(parser.BlockItem):  # type: ignore[misc]
+        """A `<figcaption>`."""
+
+        _ElementCls = FigureCaption
+
+    names = parser.element_class_lookup.get_namespace(None)
+    if names["figure"] is parser.RemovedBlock:
+        names.update(
+            {"figure": parser.Flow, "figcaption": Caption, "details": parser.Flow, "summary": parser.BlockItem, "form": parser.Flow}
+        )

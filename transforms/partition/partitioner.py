@@ -1,0 +1,99 @@
+"""From the bytes of one document to its typed elements, or to the reason why there are none: `partition_document`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from transforms.model import PartitionedDocument
+from transforms.partition import formats
+from transforms.partition.containers import missing_tool
+from transforms.partition.detect import detect_format
+from transforms.partition.elements import link_elements
+from transforms.partition.environment import apply_decode_environment
+from transforms.partition.formats import Format
+from transforms.partition.nlp import install_nlp
+from transforms.partition.source import Source
+from transforms.settings import DecodeSettings
+
+_PARTITIONERS: Mapping[str, tuple[str, str]] = {
+    formats.DOCX.name: ("word", "partition_docx"),
+    formats.DOC.name: ("word", "partition_doc"),
+    formats.ODT.name: ("word", "partition_odt"),
+    formats.PPTX.name: ("presentations", "partition_pptx"),
+    formats.PPT.name: ("presentations", "partition_ppt"),
+    formats.ODP.name: ("presentations", "partition_odp"),
+    formats.XLSX.name: ("spreadsheets", "partition_xlsx"),
+    formats.XLS.name: ("spreadsheets", "partition_xls"),
+    formats.ODS.name: ("spreadsheets", "partition_ods"),
+    formats.HTML.name: ("markup", "partition_html"),
+    formats.MARKDOWN.name: ("markup", "partition_markdown"),
+    formats.RST.name: ("markup", "partition_rst"),
+    formats.ORG.name: ("markup", "partition_org"),
+    formats.RTF.name: ("markup", "partition_rtf"),
+    formats.EPUB.name: ("markup", "partition_epub"),
+    formats.TEXT.name: ("texts", "partition_text"),
+    formats.CSV.name: ("texts", "partition_csv"),
+    formats.TSV.name: ("texts", "partition_tsv"),
+    formats.XML.name: ("texts", "partition_xml"),
+    formats.JSON.name: ("texts", "partition_json"),
+    formats.NDJSON.name: ("texts", "partition_ndjson"),
+    formats.EML.name: ("mail", "partition_eml"),
+    formats.MSG.name: ("mail", "partition_msg"),
+}
+"""Format -> module and function of this package that take a `Source`. Imported when first needed: `doctor` wants the formats only."""
+
+
+def partition_document(path: Path, *, declared_mime_type: str, name: str, settings: DecodeSettings) -> PartitionedDocument:
+    """Partitions one document into typed elements.
+
+    Args:
+      path: the bytes; the file's name means nothing.
+      declared_mime_type: as registered with the document; may be empty or wrong.
+      name: the last segment of the source's path, for its extension; may be empty.
+      settings: the strategy, the languages of OCR, and whether pictures are wanted.
+    Returns:
+      The elements in reading order, with identifiers that depend on content and place alone, and all that is known of the document.
+      No elements means that there is nothing in it.
+    Raises:
+      DecodeError: it cannot be decoded; the status says why: needs_ocr, encrypted, corrupt, unsupported, missing_tool, too_large, timeout.
+    """
+    apply_decode_environment()
+    known = detect_format(path, declared_mime_type, name)
+    if _is_blank(path):
+        return PartitionedDocument(elements=(), mime_type=known.mime_type, page_based=known.page_based)
+    lacking = missing_tool(known)
+    if lacking is not None:
+        raise lacking
+    install_nlp()
+    document = _dispatch(known)(Source(path, known, settings, name, declared_mime_type))
+    linked = link_elements(document.elements, page_based=document.page_based, outline_over_pages=known is formats.PDF)
+    return replace(document, elements=linked)
+
+
+def _dispatch(known: Format) -> Callable[[Source], PartitionedDocument]:
+    if known is formats.PDF:
+        return _partition_pdf
+    if known.is_image:
+        return _partition_image
+    module, function = _PARTITIONERS[known.name]
+    partition: Callable[[Source], PartitionedDocument] = getattr(import_module(f"transforms.partition.{module}"), function)
+    return partition
+
+
+def _partition_pdf(source: Source) -> PartitionedDocument:
+    from transforms.partition.pdf import partition_pdf
+
+    return partition_pdf(source.path, source.settings)
+
+
+def _partition_image(source: Source) -> PartitionedDocument:
+    from transforms.partition.image_documents import partition_image
+
+    return partition_image(source.path, source.format, source.settings)
+
+
+def _is_blank(path: Path) -> bool:
+    """Whether a file holds nothing but white space."""
+    with path.open("rb") as stream:
+        return not any(block.strip() for block in iter(lambda: stream.read(1 << 20), b""))

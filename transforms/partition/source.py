@@ -1,0 +1,83 @@
+"""One document on its way through a partitioner: the bytes, what they were found to be, and what is wanted of them."""
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from transforms.model import DecodeError
+from transforms.partition import formats
+from transforms.partition.containers import check_members, corrupt
+from transforms.partition.formats import Format
+from transforms.settings import DecodeSettings
+
+_ZIPPED = frozenset({formats.DOCX, formats.PPTX, formats.XLSX, formats.ODT, formats.ODS, formats.ODP, formats.EPUB})
+
+
+@dataclass(frozen=True)
+class Source:
+    """What each partitioner of this package is given."""
+
+    path: Path
+    """Of the bytes; the name means nothing."""
+    format: Format
+    settings: DecodeSettings
+    name: str = ""
+    """The document's file name, for messages; may be empty."""
+    declared: str = ""
+    """The Content-Type as registered: its charset helps to read a text."""
+
+    def read(self) -> bytes:
+        """All the bytes."""
+        return self.path.read_bytes()
+
+
+@contextmanager
+def reading(source: Source) -> Iterator[None]:
+    """Turns what the format's library raises over a damaged file into `corrupt`; anything else passes as it is.
+
+    Raises:
+      DecodeError: `corrupt`.
+    """
+    from lxml import etree
+    from unstructured.errors import UnprocessableEntityError
+
+    damage = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, etree.XMLSyntaxError, UnprocessableEntityError)
+    try:
+        yield
+    except DecodeError:
+        raise
+    except damage as error:
+        raise corrupt(f"The {source.format.name} file is damaged: {_sentence(error)}.") from error
+    except Exception as error:
+        # python-docx raises KeyError for a missing part, openpyxl TypeError, oxmsg IndexError …: they say the same of a broken container.
+        if source.format in _ZIPPED:
+            check_members(source.path)
+        if type(error).__module__.partition(".")[0] in _READERS or _from_a_reader(error):
+            raise corrupt(f"The {source.format.name} file is damaged: {_sentence(error)}.") from error
+        raise
+
+
+_READERS = frozenset({"docx", "pptx", "openpyxl", "xlrd", "olefile", "oxmsg"})
+"""Libraries that only read the format: when one of them gives up over a file, the file is not what it should be."""
+
+
+def _from_a_reader(error: BaseException) -> bool:
+    """Whether an error was raised inside of a reader's own code: a failed look-up, an assertion, anything but a want of memory."""
+    if isinstance(error, MemoryError | RecursionError | ImportError):
+        return False
+    trace = error.__traceback__
+    last = ""
+    while trace is not None:
+        last = str(trace.tb_frame.f_globals.get("__name__", ""))
+        trace = trace.tb_next
+    return last.partition(".")[0] in _READERS or last == "zipfile"
+
+
+def _sentence(error: BaseException) -> str:
+    text = re.sub(r"\s+", " ", str(error)).strip().rstrip(".")
+    return f"{text[:200]} ({type(error).__name__})" if text else type(error).__name__

@@ -1,0 +1,145 @@
+"""Word-processor documents: DOCX, and DOC and ODT by way of DOCX."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from transforms.model import Element, PartitionedDocument
+from transforms.partition import conversion, formats
+from transforms.partition.archive_pictures import odt_pictures
+from transforms.partition.elements import TITLE, from_unstructured
+from transforms.partition.office_package import left_out, readable_package
+from transforms.partition.picture_partitioners import register_picture_partitioners
+from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties
+from transforms.partition.source import Source, reading
+
+
+def partition_docx(source: Source) -> PartitionedDocument:
+    """A DOCX, DOCM, DOTX or DOTM; the strict dialect too. Page numbers are kept where Word left its page breaks."""
+    with conversion.work_folder() as folder, reading(source):
+        path = readable_package(source.path, source.format, folder)
+        elements = _elements(path, source)
+        return _document(source, elements, office_properties(path), left_out(path, formats.DOCX))
+
+
+def partition_doc(source: Source) -> PartitionedDocument:
+    """A legacy DOC, which LibreOffice converts to DOCX."""
+    with conversion.work_folder() as folder, reading(source):
+        original = folder / "original"
+        original.symlink_to(source.path.resolve())
+        path = conversion.soffice(original, ".doc", "docx", "MS Word 2007 XML")
+        return _document(source, _elements(path, source), ole_properties(source.path), left_out(path, formats.DOCX))
+
+
+def partition_odt(source: Source) -> PartitionedDocument:
+    """An ODT, which pandoc converts to DOCX, as unstructured does."""
+    with conversion.work_folder() as folder, reading(source):
+        path = folder / "document.docx"
+        conversion.pandoc(source.path, "odt", "docx", path)
+        elements = _elements(path, source)
+        if source.settings.images:
+            kept = {element.picture.data for element in elements if element.picture}
+            elements += [element for element in odt_pictures(source.path) if element.picture and element.picture.data not in kept]
+        return _document(source, elements, odf_properties(source.path), ())
+
+
+def _document(source: Source, elements: list[Element], properties: Properties, warnings: Sequence[str]) -> PartitionedDocument:
+    return PartitionedDocument(
+        elements=elements,
+        mime_type=source.format.mime_type,
+        page_based=source.format.page_based,
+        title=properties.title,
+        creator=properties.creator,
+        date=properties.date,
+        warnings=warnings,
+    )
+
+
+def _elements(path: Path, source: Source) -> list[Element]:
+    from unstructured.partition.docx import partition_docx as partition
+
+    register_picture_partitioners(images=source.settings.images)
+    _read_text_boxes()
+    _know_headings_by_their_outline_level()
+    found = partition(filename=str(path), include_page_breaks=False, metadata_filename=source.name or None)
+    return _below_the_title(from_unstructured(found, images=source.settings.images), [element.metadata.style_name for element in found])
+
+
+def _below_the_title(elements: list[Element], styles: Sequence[str | None]) -> list[Element]:
+    """Puts the headings one level under a paragraph of the style Title.
+
+    unstructured (0.27.35) gives `Title` and `Heading 1` both the depth 0, so that the first chapter would end the whole document's section.
+    """
+    if "Title" not in styles:
+        return elements
+    return [
+        replace(element, category_depth=(element.category_depth or 0) + 1)
+        if element.category == TITLE and (style or "").startswith("Heading")
+        else element
+        for element, style in zip(elements, styles, strict=True)
+    ]
+
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+
+
+def _read_text_boxes() -> None:
+    """Makes unstructured read the paragraphs in text boxes, right behind the paragraph that a box is anchored in (0.27.35 skips them)."""
+    from unstructured.partition.docx import _DocxPartitioner
+
+    original = _DocxPartitioner._iter_paragraph_elements
+    if getattr(original, "reads_text_boxes", False):
+        return
+
+    def with_text_boxes(self: Any, paragraph: Any) -> Iterator[Any]:
+        from docx.text.paragraph import Paragraph
+
+        yield from original(self, paragraph)
+        for box in paragraph._p.iter(f"{_WORD}txbxContent"):
+            nested = next(box.iterancestors(f"{_WORD}txbxContent"), None)
+            # A box is written twice, as a drawing and, for old readers, as its fallback; boxes in boxes come with their own paragraph.
+            if nested is None and next(box.iterancestors(f"{_COMPATIBILITY}Fallback"), None) is None:
+                for child in box.findall(f"{_WORD}p"):
+                    yield from self._iter_paragraph_elements(Paragraph(child, paragraph._parent))
+
+    with_text_boxes.reads_text_boxes = True  # type: ignore[attr-defined]
+    _DocxPartitioner._iter_paragraph_elements = with_text_boxes
+
+
+def _know_headings_by_their_outline_level() -> None:
+    """Makes unstructured take a paragraph for a heading when Word's own outline does: it goes by the built-in style names only (0.27.35).
+
+    Styles of one's own ("Chapter", based on Heading 1) and of localised converters ("Überschrift 1") count by the style that they are
+    based on, or by their outline level.
+    """
+    from unstructured.partition.docx import STYLE_TO_ELEMENT_MAPPING, _DocxPartitioner
+
+    original = _DocxPartitioner._style_name
+    if getattr(original, "knows_outline_levels", False):
+        return
+
+    def style_name(self: Any, paragraph: Any) -> str:
+        name: str = original(self, paragraph)
+        if name in STYLE_TO_ELEMENT_MAPPING:
+            return name
+        level = _outline_level(paragraph._p)
+        style = paragraph.style
+        for _ in range(20):  # styles are based on each other; a damaged file may make a ring of them
+            if level is not None or style is None:
+                break
+            if (style.name or "").startswith("Heading ") or style.name == "Title":
+                return str(style.name)
+            level = _outline_level(style.element)
+            style = style.base_style
+        return f"Heading {level + 1}" if level is not None else name
+
+    style_name.knows_outline_levels = True  # type: ignore[attr-defined]
+    _DocxPartitioner._style_name = style_name
+
+
+def _outline_level(element: Any) -> int | None:
+    """The outline level in an element's own paragraph properties, 0 to 8; None: body text, or not said."""
+    levels = element.xpath("./w:pPr/w:outlineLvl/@w:val")
+    return int(levels[0]) if levels and levels[0] in tuple("012345678") else None

@@ -1,0 +1,192 @@
+"""Brings the bytes of one document from wherever they are into a file of the decoding child.
+
+It holds no document in memory (inline ones excepted, which came from one line), stops at the size limit, and tries again what fails for a
+moment only. What it cannot do becomes a `DecodeError` with one sentence, so that one document is lost and not the bundle.
+"""
+
+import errno
+import os
+import random
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from transforms.model import DecodeError, DocumentReference, Stage, Status
+from transforms.references.listing import MissingInput, kind_of, local_version, path_of, reason_of
+from transforms.references.manifest_files import read_inline
+from transforms.storage.filesystem import open_read
+
+CHUNK_BYTES = 1 << 20
+
+# Of a local disk: network file systems and a moment without file handles. All else there is as it is.
+_PASSING = frozenset(
+    {
+        errno.EAGAIN,
+        errno.EBUSY,
+        errno.ECONNABORTED,
+        errno.ECONNREFUSED,
+        errno.ECONNRESET,
+        errno.EHOSTUNREACH,
+        errno.EINTR,
+        errno.EIO,
+        errno.EMFILE,
+        errno.ENETUNREACH,
+        errno.ENFILE,
+        errno.ENOBUFS,
+        errno.EPIPE,
+        errno.ESTALE,
+        errno.ETIMEDOUT,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """Exponential back-off: `first * factor**(n - 1)` seconds after attempt n, up to `longest`, less up to half of it by chance.
+
+    The chance keeps the workers of a job apart, that all see a store fail at the same moment.
+    """
+
+    attempts: int = 5
+    first: float = 0.5
+    factor: float = 2.0
+    longest: float = 30.0
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
+
+    def wait(self, attempt: int) -> None:
+        """Waits after a failed attempt (1 is the first)."""
+        delay = min(self.longest, self.first * self.factor ** (attempt - 1))
+        self.sleep(delay * (1 - self.chance() / 2))
+
+
+class _IncompleteError(OSError):
+    """A store ended a download early: worth another try."""
+
+
+def fetch(reference: DocumentReference, destination: Path, *, limit_bytes: int, backoff: Backoff | None = None) -> int:
+    """Streams the bytes of a document into a file.
+
+    Args:
+      reference: where they are. Its size and version are what was listed: other bytes by now are an error, not a surprise.
+      destination: written anew; removed again when the fetch fails.
+      limit_bytes: largest document taken.
+      backoff: how failures that may pass are tried again.
+    Returns:
+      The number of bytes.
+    Raises:
+      DecodeError: FETCH_FAILED or TOO_LARGE, with the sentence.
+    """
+    try:
+        return _fetch(reference, destination, limit_bytes, backoff or Backoff())
+    except BaseException:
+        destination.unlink(missing_ok=True)
+        raise
+
+
+def _fetch(reference: DocumentReference, destination: Path, limit_bytes: int, backoff: Backoff) -> int:
+    if reference.problem:
+        raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
+    _check_size(reference, reference.size, limit_bytes)
+    attempt = 1
+    while True:
+        try:
+            return _fetch_once(reference, destination, limit_bytes)
+        except (OSError, ValueError) as error:
+            if attempt >= backoff.attempts or not _may_pass(reference, error):
+                tried = f" (tried {attempt} times)" if attempt > 1 else ""
+                raise _failed(_sentence(reference, error) + tried + ".") from error
+        except MissingInput as error:  # no path, such as in a dead letter that was edited
+            raise _failed(error.sentence) from error
+        backoff.wait(attempt)
+        attempt += 1
+
+
+def _fetch_once(reference: DocumentReference, destination: Path, limit_bytes: int) -> int:
+    if reference.locator:
+        data = read_inline(reference)
+        _check_size(reference, len(data), limit_bytes)
+        with _writing(destination):
+            return destination.write_bytes(data)
+    path = path_of(reference.uri)
+    if path is None:
+        return _copy(reference, destination, limit_bytes)
+    _check_file(reference, path, limit_bytes)
+    count = _copy(reference, destination, limit_bytes)
+    _check_file(reference, path, limit_bytes)  # written to while it was read
+    return count
+
+
+def _copy(reference: DocumentReference, destination: Path, limit_bytes: int) -> int:
+    count = 0
+    with open_read(reference.uri) as source:
+        with _writing(destination):
+            target = destination.open("wb")
+        with target:
+            while chunk := source.read(CHUNK_BYTES):
+                count += len(chunk)
+                _check_size(reference, count, limit_bytes, at_least=True)
+                with _writing(destination):
+                    target.write(chunk)
+            with _writing(destination):
+                target.flush()
+    if 0 <= count < reference.size:
+        raise _IncompleteError(f"it ended after {count:,} of {reference.size:,} bytes")
+    if 0 <= reference.size < count:
+        raise _failed(f"{reference.uri} has changed since it was listed: it has {count:,} bytes, not {reference.size:,}.")
+    return count
+
+
+def _check_file(reference: DocumentReference, path: str, limit_bytes: int) -> None:
+    """Whether a local file is (still) the one that was listed. Before it is opened: to open a pipe waits for a writer for ever."""
+    status = os.stat(path)  # noqa: PTH116
+    if not stat.S_ISREG(status.st_mode):
+        raise _failed(f"{reference.uri} is {kind_of(status.st_mode)}, not a file.")
+    if reference.size >= 0 and status.st_size != reference.size:
+        raise _failed(f"{reference.uri} has changed since it was listed: it has {status.st_size:,} bytes, not {reference.size:,}.")
+    # A version that a references file gives is the user's own and says nothing of this file.
+    if reference.version.startswith(f"{reference.size}-") and reference.version != local_version(status):
+        raise _failed(f"{reference.uri} has changed since it was listed: it was written to again.")
+    _check_size(reference, status.st_size, limit_bytes)
+
+
+def _check_size(reference: DocumentReference, size: int, limit_bytes: int, *, at_least: bool = False) -> None:
+    if size > limit_bytes:
+        how = "more than " if at_least else f"{size:,} bytes, over "
+        sentence = f"{reference.uri} has {how}the limit of {limit_bytes:,} bytes; --max-document-size sets it (in MiB)."
+        raise DecodeError(Status.TOO_LARGE, sentence, Stage.FETCH)
+
+
+@contextmanager
+def _writing(destination: Path) -> Iterator[None]:
+    """Keeps an error of the work folder apart from one of the document."""
+    try:
+        yield
+    except OSError as error:
+        raise _failed(f"The work folder {destination.parent} cannot take the document: {reason_of(error)}.") from error
+
+
+def _failed(sentence: str) -> DecodeError:
+    return DecodeError(Status.FETCH_FAILED, sentence, Stage.FETCH)
+
+
+def _may_pass(reference: DocumentReference, error: Exception) -> bool:
+    if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError | ValueError):
+        return False
+    if isinstance(error, _IncompleteError | ConnectionError | TimeoutError):
+        return True
+    # Beam's file systems wrap all that goes wrong in a BeamIOError, whose cause only its text tells.
+    return path_of(reference.uri) is None or (isinstance(error, OSError) and error.errno in _PASSING)
+
+
+def _sentence(reference: DocumentReference, error: Exception) -> str:
+    match error:
+        case FileNotFoundError():
+            return f"{reference.uri} is gone since it was listed" if reference.version else f"There is no file {reference.uri}"
+        case PermissionError():
+            return f"{reference.uri} may not be read: permission denied"
+        case _:
+            return f"{reference.uri} cannot be read: {reason_of(error)}"

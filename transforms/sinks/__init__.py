@@ -1,0 +1,1 @@
+"""One module a dataset of the run; each knows its schema, its rows and its file format."""

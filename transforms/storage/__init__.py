@@ -1,0 +1,1 @@
+"""Where bytes rest: file systems with atomic writes, staged commits, content-addressed blobs."""
