@@ -15,7 +15,7 @@ from pipeline.options import DEFAULT_RUNNER, BackfillSettings
 from transforms import counters
 from transforms.decode_documents import DECODER, close_pools
 from transforms.errors import JobFailed
-from transforms.sinks.manifest import read_manifest
+from transforms.sinks.manifest import discard_manifest, read_manifest
 
 
 class Progress(Protocol):
@@ -44,6 +44,7 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
     logging.getLogger("apache_beam").setLevel(logging.ERROR)  # its warnings are about this code, and nothing that an operator could change
     forget = counters.observe(_told(progress))
     try:
+        discard_manifest(settings.output, settings.run_id)  # of an earlier run of that name: its parts are overwritten one by one
         pipeline = beam.Pipeline(runner=choose_runner(settings.runner, options), options=options)
         build(pipeline, settings, decoder)
         result = pipeline.run()

@@ -5,6 +5,7 @@ PDF cost more to hand over than to group. The parent fetches the bytes before an
 """
 
 import hashlib
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,12 +15,12 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from transforms.model import DecodedDocument, DecodeError, DocumentReference, ImageEntity, PartitionedDocument, Stage, Status
-from transforms.partition.memory import peak_memory_mb, reset_peak_memory
+from transforms.partition.memory import added_memory_mb, start_measurement
 from transforms.partition.partitioner import partition_document
 from transforms.provenance.identifiers import attachment_id, document_id_from_digest
 from transforms.sections.entities import describe_entities
 from transforms.sections.grouping import group_elements
-from transforms.settings import DecodeSettings, unstructured_version
+from transforms.settings import DECODER, DecodeSettings, unstructured_version
 from transforms.storage.commit import write_commit
 from transforms.version import VERSION
 
@@ -63,7 +64,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     Returns:
       `outcome` (of the commit) and `blobs`, a list of paths relative to OUTPUT; each lies under `folder/blobs/` by its last segment.
     """
-    reset_peak_memory()
+    memory = start_measurement()
 
     def enter(place: str) -> None:
         (folder / PLACE).write_text(place, encoding="utf-8")
@@ -75,7 +76,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         enter=enter,
     )
     documents = decode_document(folder / DOCUMENT, DocumentReference(**request["reference"]), decoding)
-    documents[0] = replace(documents[0], peak_memory_mb=peak_memory_mb())
+    documents[0] = replace(documents[0], peak_memory_mb=added_memory_mb(memory))
     outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
     return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS)}
 
@@ -227,8 +228,16 @@ def write_pictures(documents: Sequence[DecodedDocument], folder: Path) -> list[s
 
 
 def preload() -> None:
-    """What the zygote does once, before any child is forked: imports and warm-up."""
+    """What the zygote does once, before any child is forked: imports, the language model, and one decode from end to end.
+
+    The first table that Arrow makes of rows imports pandas (0.3 s), and the first document of each format its partitioner.
+    """
     from transforms.partition.nlp import install_nlp, warm_up
 
     install_nlp()
     warm_up()
+    with tempfile.TemporaryDirectory(prefix=f"{DECODER}-warm-") as folder:
+        document = Path(folder, DOCUMENT)
+        document.write_text("A first line.", encoding="ascii")
+        decoded = decode_document(document, DocumentReference("file:///a.txt"), Decoding(DecodeSettings(), "1970-01-01T00:00:00Z"))
+        write_commit(Path(folder, COMMIT), decoded, fingerprint=DecodeSettings().fingerprint)

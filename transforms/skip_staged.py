@@ -2,16 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import apache_beam as beam
+from apache_beam.pvalue import TaggedOutput
 
 from transforms import counters
 from transforms.model import DocumentReference
 from transforms.storage.commit import StagedDocument
 from transforms.storage.staging import PREFIX_LENGTH, find_staged, staging_key
 
-STAGED = "staged"
-MISSING = "missing"
+STAGED: Literal["staged"] = "staged"
+MISSING: Literal["missing"] = "missing"
+
+Sorted = TaggedOutput[Literal["staged"], StagedDocument] | TaggedOutput[Literal["missing"], DocumentReference]
+"""An output of the one kind or the other; Beam takes their types, and so their coders, from here."""
 
 
 @dataclass(eq=False)  # not frozen: applying a transform sets attributes on it (Beam 2.77.0)
@@ -27,7 +32,8 @@ class SkipStaged(beam.PTransform):  # type: ignore[misc]
     force: bool = False
     retry_failed: bool = False
 
-    def expand(self, references: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
+    def expand(self, references: beam.PCollection) -> Any:  # a DoOutputsTuple, which Beam 2.77.0 does not take as a hint
+        """Wires the grouping and the look-up; see the class."""
         return (
             references
             | "KeyByFolder"
@@ -38,12 +44,12 @@ class SkipStaged(beam.PTransform):  # type: ignore[misc]
             | "FindStaged" >> beam.FlatMap(self._find).with_outputs(STAGED, MISSING)
         )
 
-    def _find(self, folder: tuple[str, Iterable[DocumentReference]]) -> Iterator[beam.pvalue.TaggedOutput]:
+    def _find(self, folder: tuple[str, Iterable[DocumentReference]]) -> Iterator[Sorted]:
         found = find_staged(self.output, self.fingerprint, folder[1], force=self.force, retry_failed=self.retry_failed)
         for item in found:
             counters.count(counters.FOUND, item.size)
             if isinstance(item, StagedDocument):
                 counters.count(counters.STAGED, item.size)
-                yield beam.pvalue.TaggedOutput(STAGED, item)
+                yield TaggedOutput(STAGED, item)
             else:
-                yield beam.pvalue.TaggedOutput(MISSING, item)
+                yield TaggedOutput(MISSING, item)

@@ -4,6 +4,7 @@ import struct
 import zipfile
 
 import pytest
+
 from transforms.model import DecodeError, Stage, Status
 from transforms.partition.detect import detect_format, label_of
 
@@ -79,9 +80,7 @@ def refusal(detect):
             zipped(
                 {
                     "content.xml": "<x/>",
-                    "META-INF/manifest.xml": (
-                        '<m><f full-path="/" media-type="application/vnd.oasis.opendocument.presentation"/></m>'
-                    ),
+                    "META-INF/manifest.xml": ('<m><f full-path="/" media-type="application/vnd.oasis.opendocument.presentation"/></m>'),
                 }
             ),
             "ODP",

@@ -6,7 +6,6 @@ from transforms.partition.elements import (
     from_unstructured,
     link_elements,
     render_table,
-    settle_depths,
 )
 
 
@@ -57,16 +56,6 @@ def test_a_heading_of_a_slide_does_not_reach_into_the_next_slide_but_that_of_a_p
     assert [element.parent_id for element in slides] == ["", slides[0].element_id, ""]
     pdf = link_elements(elements, page_based=True, outline_over_pages=True)
     assert [element.parent_id for element in pdf] == ["", pdf[0].element_id, pdf[0].element_id]
-
-
-def test_a_title_of_no_known_level_stands_under_the_heading_before_it():
-    elements = [title("menu"), title("H1", 0), title("guess"), title("H2", 1), title("guess 2"), title("H1 b", 0)]
-    assert [element.category_depth for element in settle_depths(elements)] == [0, 0, 1, 1, 2, 0]
-
-
-def test_titles_of_no_level_stay_so_where_no_heading_has_one():
-    elements = [title("a"), paragraph("b"), title("c")]
-    assert settle_depths(elements) == elements
 
 
 def test_a_table_is_rendered_as_unstructured_renders_it():

@@ -2,6 +2,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from transforms.partition import formats
 from transforms.partition.formats import FORMATS, by_extension, by_mime_type
 

@@ -3,6 +3,7 @@ from email.message import EmailMessage
 
 import pytest
 from PIL import Image
+
 from transforms.model import DecodeError, Status
 from transforms.partition.mail import unpack_rtf
 from transforms.partition.partitioner import partition_document

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from transforms.model import DecodeError, Status
 from transforms.partition import nlp
 from transforms.partition.environment import DECODE_ENVIRONMENT

@@ -13,6 +13,7 @@ import pytest
 from docx.enum.style import WD_STYLE_TYPE
 from PIL import Image
 from pptx.util import Inches
+
 from transforms.model import DecodeError, Stage, Status
 from transforms.partition.partitioner import partition_document
 from transforms.partition.spreadsheets import cell_text, dense
@@ -189,9 +190,13 @@ def test_docx_with_macros_and_templates_are_read(partition, main):
 
 
 def strict(name, content):
-    content = content.replace(b"http://schemas.openxmlformats.org/officeDocument/2006/relationships", b"http://purl.oclc.org/ooxml/officeDocument/relationships")
+    content = content.replace(
+        b"http://schemas.openxmlformats.org/officeDocument/2006/relationships", b"http://purl.oclc.org/ooxml/officeDocument/relationships"
+    )
     return re.sub(
-        rb"http://schemas.openxmlformats.org/(wordprocessingml|spreadsheetml|presentationml|drawingml)/2006/", rb"http://purl.oclc.org/ooxml/\1/", content
+        rb"http://schemas.openxmlformats.org/(wordprocessingml|spreadsheetml|presentationml|drawingml)/2006/",
+        rb"http://purl.oclc.org/ooxml/\1/",
+        content,
     )
 
 
@@ -276,7 +281,12 @@ def test_a_slide_show_is_read(partition):
 def workbook():
     book = openpyxl.Workbook()
     book.active.title = "Figures"
-    for row in (["Quarter", "Revenue", "Code"], [date(2024, 3, 31), 1234567.891, "007"], [datetime(2024, 6, 30, 12, 30), 12, None], [None, 13.0, True]):  # noqa: DTZ001
+    for row in (
+        ["Quarter", "Revenue", "Code"],
+        [date(2024, 3, 31), 1234567.891, "007"],
+        [datetime(2024, 6, 30, 12, 30), 12, None],  # noqa: DTZ001 a spreadsheet has no time zones
+        [None, 13.0, True],
+    ):
         book.active.append(row)
     hidden = book.create_sheet("Secret")
     hidden["B3"] = "only cell"
@@ -390,7 +400,9 @@ def opendocument(kind, body, styles="", **members):
 
 
 def test_odt_headings_have_their_levels(partition):
-    body = '<text:h text:outline-level="1">Overview</text:h><text:p>' + SENTENCE + '</text:p><text:h text:outline-level="2">Details</text:h>'
+    body = (
+        '<text:h text:outline-level="1">Overview</text:h><text:p>' + SENTENCE + '</text:p><text:h text:outline-level="2">Details</text:h>'
+    )
     found = partition(opendocument("text", f"<office:text>{body}</office:text>"), "a.odt")
     assert outline(found) == [("Title", 0, "Overview"), ("NarrativeText", 0, SENTENCE), ("Title", 1, "Details")]
     assert found.mime_type == "application/vnd.oasis.opendocument.text"
@@ -403,7 +415,9 @@ def test_ods_sheets_are_pages_and_repeated_cells_are_repeated(partition):
     rows += '<table:table-cell table:number-columns-repeated="16000"/></table:table-row>'
     rows += '<table:table-row table:number-rows-repeated="1048000"><table:table-cell/></table:table-row>'
     sheets = f'<table:table table:name="One">{rows}</table:table>'
-    sheets += f'<table:table table:name="Two" table:style-name="ta2"><table:table-row>{cell.format("", "c")}</table:table-row></table:table>'
+    sheets += (
+        f'<table:table table:name="Two" table:style-name="ta2"><table:table-row>{cell.format("", "c")}</table:table-row></table:table>'
+    )
     styles = '<style:style style:name="ta2"><style:table-properties table:display="false"/></style:style>'
     found = partition(opendocument("spreadsheet", f"<office:spreadsheet>{sheets}</office:spreadsheet>", styles), "a.ods")
     assert [(element.page_number, element.html) for element in found.elements] == [
@@ -521,6 +535,7 @@ def test_a_converter_that_gives_nothing_means_a_corrupt_file(refusal, monkeypatc
 
 def test_a_converter_that_hangs_is_ended_with_what_it_started(refusal, monkeypatch, tmp_path):
     import psutil
+
     from transforms.partition import conversion
 
     program = tmp_path / "bin" / "soffice"

@@ -1,6 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+
 from transforms.partition.properties import html_properties, iso_date, parse_xml
 
 

@@ -1,6 +1,7 @@
 import codecs
 
 import pytest
+
 from transforms.model import DecodeError, Status
 from transforms.partition.text_encoding import decode_text, looks_like_text
 

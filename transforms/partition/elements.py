@@ -89,12 +89,10 @@ def _picture(metadata: Any, resolve: Callable[[str], Picture | None] | None) -> 
 
 
 def link_elements(elements: Sequence[Element], *, page_based: bool, outline_over_pages: bool = False) -> list[Element]:
-    """Gives the elements of a whole document their identifiers, heading depths and parents.
+    """Gives the elements of a whole document their identifiers and parents.
 
     - An identifier is made of the element's content and its place in the document only. unstructured's (0.27.35) is a hash without
       separators over the file name, page and text, so it collides ("1" + "12" and "11" + "2") and changes with the name of the file.
-    - A Title of no known level, in a document whose headings have levels, stands one level under the heading before it:
-      unstructured guesses such titles from short texts, and counted as top headings they would tear the outline apart.
     - The parent is the heading that the element stands under, or the list item that a nested item stands under.
       unstructured's own chain breaks at each image.
 
@@ -103,12 +101,11 @@ def link_elements(elements: Sequence[Element], *, page_based: bool, outline_over
       page_based: whether the format is.
       outline_over_pages: whether a heading reaches into the next page (of a PDF it does, of slides and sheets not).
     """
-    levelled = elements if page_based else settle_depths(elements)
     linked: list[Element] = []
     open_headings: list[tuple[int, str]] = []
     open_items: list[tuple[int, str]] = []
     page: int | None = None
-    for index, element in enumerate(levelled):
+    for index, element in enumerate(elements):
         if page_based and not outline_over_pages and element.page_number is not None and element.page_number != page:
             page = element.page_number
             open_headings, open_items = [], []
@@ -140,24 +137,6 @@ def element_id(index: int, element: Element) -> str:
     # Each part is preceded by its length, so that no two lists of parts make the same bytes.
     content = "".join(f"{len(fact)}:{fact}" for fact in facts)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def settle_depths(elements: Iterable[Element]) -> list[Element]:
-    """Places titles of no known level one level under the last heading that has one; see `link_elements`."""
-    elements = list(elements)
-    if not any(element.category == TITLE and element.category_depth is not None for element in elements):
-        return elements
-    settled = []
-    depth = 0
-    for element in elements:
-        if element.category != TITLE:
-            settled.append(element)
-        elif element.category_depth is None:
-            settled.append(replace(element, category_depth=depth))
-        else:
-            depth = element.category_depth + 1
-            settled.append(element)
-    return settled
 
 
 def render_table(rows: Iterable[Sequence[str]]) -> tuple[str, str]:

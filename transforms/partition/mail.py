@@ -31,9 +31,10 @@ def partition_eml(source: Source) -> PartitionedDocument:
     data = source.read()
     if data[:4] in (b"\xff\xfe", b"\xfe\xff") or data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in data[:64]:
         data = decode_text(data).text.encode("utf-8")  # UTF-16: no mail is, but exports are
-    message = email.message_from_bytes(data.lstrip(b"\xef\xbb\xbf\r\n\t "), policy=email.policy.default)
+    data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    message = email.message_from_bytes(data, policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not message.keys():
-        if data.strip():
+        if data:
             raise corrupt("It has no header of a mail.")
         return PartitionedDocument(elements=(), mime_type=source.format.mime_type, page_based=False)
     if _is_encrypted(message.get_content_type(), str(message.get_param("smime-type", ""))):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from transforms.model import Element, PartitionedDocument, Picture
 from transforms.partition import conversion
@@ -84,11 +83,21 @@ def _by_pandoc(source: Source, reader: str) -> PartitionedDocument:
     decoded = decode_text(source.read(), source.declared)
     with conversion.work_folder() as folder, reading(source):
         text, page = folder / f"document.{reader}", folder / "page.html"
-        text.write_text(decoded.text, encoding="utf-8")  # pandoc reads UTF-8 and nothing else
+        # pandoc reads UTF-8 and nothing else; a table in a file that its sandbox hides makes it give up the whole document (3.9).
+        text.write_text(_TABLE_IN_A_FILE.sub(r"\1", decoded.text), encoding="utf-8")
         conversion.pandoc(text, reader, "html", page)
         elements = html_elements(page.read_text(encoding="utf-8"), source.settings)
+    included = ["It includes other files, which are not read."] if _INCLUDE.search(decoded.text) else []
     title = re.search(r"^#\+TITLE:[ \t]*(\S.*)$", decoded.text, re.IGNORECASE | re.MULTILINE) if reader == "org" else None
-    return _document(source, elements, Properties(title=title.group(1).strip() if title else ""), guess_warnings(decoded))
+    properties = Properties(title=title.group(1).strip() if title else "")
+    return _document(source, elements, properties, [*guess_warnings(decoded), *included])
+
+
+_TABLE_IN_A_FILE = re.compile(r"(?m)^([ \t]*)\.\. (?:csv-table|raw)::.*\n(?:[ \t]+:.*\n)*?[ \t]+:(?:file|url):.*(?:\n[ \t]+:.*)*")
+_INCLUDE = re.compile(
+    r"^[ \t]*(?:\.\. (?:include|literalinclude)::|#\+INCLUDE:|\.\. (?:csv-table|raw)::.*\n(?:[ \t]+:.*\n)*?[ \t]+:(?:file|url):)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def _document(source: Source, elements: list[Element], properties: Properties, warnings: Sequence[str]) -> PartitionedDocument:
@@ -121,7 +130,6 @@ def html_elements(text: str, settings: DecodeSettings, *, resolve: Resolve | Non
     if not text.strip():
         return []
     register_picture_partitioners(images=settings.images)
-    _tell_headings_from_guesses()
     _keep_figures_and_forms()
     found = partition(
         # lxml reads a declared encoding from characters that are decoded already, and then reads them wrong.
@@ -130,22 +138,6 @@ def html_elements(text: str, settings: DecodeSettings, *, resolve: Resolve | Non
         extract_image_block_to_payload=True,
     )
     return from_unstructured(found, images=settings.images, resolve=resolve)
-
-
-def _tell_headings_from_guesses() -> None:
-    """Makes unstructured's HTML parser give no depth to a title that stands in no `<h1>`…`<h6>`.
-
-    It (0.27.35) takes any short text for a title, and gives those depth 0, that of an `<h1>`: a caption or a link would end the
-    chapter that it stands in. `elements.settle_depths` finds their place.
-    """
-    from unstructured.partition.common import metadata
-    from unstructured.partition.html import parser
-
-    def depth_of_headings_only(element_class: Any, tag: str | None, list_ancestor_count: int = 0) -> int | None:
-        depth: int | None = metadata.category_depth_from_html_tag(element_class, tag, list_ancestor_count)
-        return depth if element_class.category != "Title" or tag in metadata.HEADING_TAGS else None
-
-    parser.category_depth_from_html_tag = depth_of_headings_only
 
 
 def _keep_figures_and_forms() -> None:

@@ -1,4 +1,4 @@
-"""How much memory a child has used for one document, measured by the child itself."""
+"""How much memory the decode of one document has added to its child, measured by the child itself."""
 
 import resource
 import sys
@@ -8,17 +8,30 @@ _STATUS = Path("/proc/self/status")
 _CLEAR_REFS = Path("/proc/self/clear_refs")
 
 
-def reset_peak_memory() -> None:
-    """Starts a new measurement where the kernel can (Linux): the high-water mark is the process's, and a child decodes many documents."""
-    if _CLEAR_REFS.exists():
-        _CLEAR_REFS.write_text("5", encoding="ascii")  # 5 = reset VmHWM, see proc(5)
+def start_measurement() -> float:
+    """Starts a measurement.
+
+    Returns:
+      The baseline for `added_memory_mb`: what is resident now, MiB. Most of it is shared with the zygote, and charged to nobody.
+    """
+    if not _STATUS.exists():
+        return _high_water_mb()
+    _CLEAR_REFS.write_text("5", encoding="ascii")  # 5 = set VmHWM back to what is resident, see proc(5): a child decodes many documents
+    return _status_mb("VmRSS:")
 
 
-def peak_memory_mb() -> float:
-    """Peak resident memory of this process since the last reset, in MiB, the pages that it shares with the zygote included."""
+def added_memory_mb(baseline: float) -> float:
+    """The most that was resident since `start_measurement`, above its baseline, in MiB."""
+    return round(max(_high_water_mb() - baseline, 0.0), 1)
+
+
+def _high_water_mb() -> float:
     if _STATUS.exists():
-        for line in _STATUS.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / 1024, 1)
+        return _status_mb("VmHWM:")
     unit = 1 if sys.platform == "darwin" else 1024  # getrusage counts bytes on macOS, KiB elsewhere
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / (1 << 20), 1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / (1 << 20)
+
+
+def _status_mb(name: str) -> float:
+    lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))

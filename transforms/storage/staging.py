@@ -77,7 +77,7 @@ def _read_staged(output: str, fingerprint: str, key: str, reference: DocumentRef
     path = staging_path(fingerprint, key)
     try:
         with filesystem.open_read(filesystem.join(output, path)) as stream:
-            outcome = read_outcome(stream)
+            outcome = read_outcome(stream, blobs_in=output, path=path)
     except (CommitDamaged, FileNotFoundError):  # decoded again: it overwrites the damaged one
         return None
     return StagedDocument(
