@@ -1,9 +1,15 @@
-"""Installs the decoder with everything that `unstructured` can read; `requirements/` holds the exact locks."""
+"""Installs the decoder with everything that `unstructured` can read; `requirements/` holds the exact locks.
 
+The PDF kernel is compiled on the way where there are a C compiler and Cython, and left out where there are not: the job then reads PDFs with
+pdfminer's own Python, and `universal-decoder doctor` says so. Its C is made when it is built and not kept in the repository: what is reviewed is
+what is compiled, and Cython's output changes with the version of Python that it is to serve.
+"""
+
+import os
 import re
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
 
 HERE = Path(__file__).parent
 VERSION = re.search(r'VERSION = "(.+)"', (HERE / "transforms" / "version.py").read_text(encoding="utf-8"))[1]
@@ -16,6 +22,32 @@ TEST = [
     "pytest-xdist>=3.8",
 ]
 
+KERNEL = "transforms/partition/pdf_kernel"
+# Exact to the last bit of a float: no fused multiply and add, no -ffast-math, and no -march=native, which would bind a wheel to one machine.
+FLAGS = ["-O2", "-ffp-contract=off", "-fno-strict-aliasing", *os.environ.get("KERNEL_FLAGS", "").split()]
+
+
+def kernel() -> list[Extension]:
+    """The extension modules of the PDF kernel; none without Cython. `optional`: where one cannot be compiled, the installation goes on."""
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        return []
+    sources = sorted(path.relative_to(HERE) for path in (HERE / KERNEL).glob("*.pyx"))
+    extensions = [
+        Extension(
+            ".".join(source.with_suffix("").parts),
+            [str(source)],
+            extra_compile_args=FLAGS,
+            extra_link_args=os.environ.get("KERNEL_FLAGS", "").split(),
+            optional=True,
+        )
+        for source in sources
+    ]
+    modules: list[Extension] = cythonize(extensions, build_dir="build/cython", quiet=True)
+    return modules
+
+
 setup(
     name="universal-decoder",
     version=VERSION,
@@ -25,7 +57,8 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["pipeline", "pipeline.*", "transforms", "transforms.*"]),
-    package_data={"pipeline": ["py.typed"], "transforms": ["py.typed"]},
+    package_data={"pipeline": ["py.typed"], "transforms": ["py.typed"], KERNEL.replace("/", "."): ["*.pyi"]},
+    ext_modules=kernel(),
     install_requires=[
         "apache-beam==2.77.0",
         "unstructured[all-docs]==0.27.35",  # exact: its versions change element metadata, and results must not change unseen
