@@ -383,3 +383,11 @@ def test_the_same_document_gives_the_same_bytes_and_identifiers(pictures):
     first, second = (pictures(content, I=flate(noise(8, 8))).by_page[1] for _ in range(2))
 
     assert first == second
+
+
+def test_an_image_wider_than_acrobats_largest_page_is_painted_whole(pictures):
+    image = noise(15_000, 3, "L")
+
+    (element,) = pictures(b"q 200 0 0 50 0 0 cm /I Do Q", I=flate(image)).by_page[1]
+
+    assert opened(element).tobytes() == image.tobytes()
