@@ -125,6 +125,14 @@ def test_a_damaged_image_is_corrupt(refusal, data):
 
 def test_a_decompression_bomb_is_too_large_by_its_header(refusal):
     header = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 2, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header + struct.pack(">I", zlib.crc32(b"IHDR" + header)) + b"\0" * 12
+    data = (
+        b"\x89PNG\r\n\x1a\n"
+        + struct.pack(">I", 13)
+        + b"IHDR"
+        + header
+        + struct.pack(">I", zlib.crc32(b"IHDR" + header))
+        + b"\0\0\0\x0aIDAT"
+        + b"\0" * 14
+    )
 
     assert refusal(data) is Status.TOO_LARGE

@@ -109,17 +109,18 @@ def test_linked_and_missing_pictures_are_left_out_and_nothing_is_fetched():
 
 def test_the_pictures_of_a_pptx_have_their_place_on_the_slide():
     presentation = pptx.Presentation()
-    presentation.slide_width, presentation.slide_height = Emu(1000), Emu(500)
+    presentation.slide_width, presentation.slide_height = Emu(10_000_000), Emu(5_000_000)
     presentation.slides.add_slide(presentation.slide_layouts[6])
     slide = presentation.slides.add_slide(presentation.slide_layouts[6])
-    slide.shapes.add_picture(png(1), Emu(100), Emu(50), Emu(400), Emu(200)).element.find(".//{*}cNvPr").set("descr", "A field")
+    alone = slide.shapes.add_picture(png(1), Emu(1_000_000), Emu(500_000), Emu(4_000_000), Emu(2_000_000))
+    alone.element.find(".//{*}cNvPr").set("descr", "A field")
     group = slide.shapes.add_group_shape()
     group.shapes.add_picture(png(2), Emu(0), Emu(0), Emu(10), Emu(10))
-    # The group's own coordinates run from 0 to 20, and it is shown at (500, 250), 200 × 200.
+    # The group's own coordinates run from 0 to 20, and it is shown at (5, 2.5) million, 2 × 2 million.
     transform = group._element.grpSpPr.get_or_add_xfrm()
-    for tag, attributes in (("off", (500, 250)), ("ext", (200, 200)), ("chOff", (0, 0)), ("chExt", (20, 20))):
+    for tag, pair in (("off", (5_000_000, 2_500_000)), ("ext", (2_000_000, 2_000_000)), ("chOff", (0, 0)), ("chExt", (20, 20))):
         node = transform.find(f"{{*}}{tag}")
-        for key, value in zip(node.keys(), attributes, strict=True):
+        for key, value in zip(node.keys(), pair, strict=True):
             node.set(key, str(value))
 
     from unstructured.partition.pptx import partition_pptx
@@ -130,9 +131,12 @@ def test_the_pictures_of_a_pptx_have_their_place_on_the_slide():
         height: (image.metadata.page_number, image.metadata.coordinates.points[0], image.metadata.coordinates.points[2])
         for height, image in images.items()
     }
-    assert places == {11: (2, (100, 50), (500, 250)), 12: (2, (500, 250), (600, 350))}
+    assert places == {
+        11: (2, (1_000_000, 500_000), (5_000_000, 2_500_000)),
+        12: (2, (5_000_000, 2_500_000), (6_000_000, 3_500_000)),
+    }
     assert images[11].text == "A field"
-    assert (images[11].metadata.coordinates.system.width, images[11].metadata.coordinates.system.height) == (1000, 500)
+    assert (images[11].metadata.coordinates.system.width, images[11].metadata.coordinates.system.height) == (10_000_000, 5_000_000)
 
 
 def test_an_incomplete_pptx_picture_does_not_cost_the_deck():

@@ -22,7 +22,15 @@ def saved(name, size=(30, 20), **options):
 
 def png_header(width, height):
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + header + struct.pack(">I", zlib.crc32(b"IHDR" + header)) + b"\0" * 12
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + struct.pack(">I", 13)
+        + b"IHDR"
+        + header
+        + struct.pack(">I", zlib.crc32(b"IHDR" + header))
+        + b"\0\0\0\x0aIDAT"
+        + b"\0" * 14
+    )
 
 
 EMF = b"\x01\0\0\0" + struct.pack("<I", 88) + struct.pack("<4i", 10, 20, 109, 69) + struct.pack("<4i", 0, 0, 1, 1) + b" EMF" + b"\0" * 44
