@@ -132,6 +132,7 @@ def _decode(path: Path, found: DecodedDocument, name: str, decoding: Decoding, p
         attachments = partitioned.attachments
         decoded = describe(partitioned, found, decoding.settings)
     except DecodeError as error:
+        found = replace(found, mime_type=error.mime_type or found.mime_type)
         decoded = dead(found, error.status, error.message, error.stage, error.__cause__)
     except MemoryError as error:
         decoded = dead(found, Status.OUT_OF_MEMORY, "The document asked for more memory than there is.", Stage.PARTITION, error)

@@ -21,7 +21,7 @@ from transforms.partition.elements import from_unstructured
 from transforms.partition.pdf_images import embedded_pictures
 from transforms.partition.pdf_pages import PageGeometry, named_pages, page_geometry
 from transforms.partition.pdf_properties import pdf_properties
-from transforms.partition.pdf_text import read_text_layer
+from transforms.partition.pdf_text import is_damaged, read_text_layer
 from transforms.settings import DecodeSettings, Strategy
 
 MIME_TYPE = "application/pdf"
@@ -44,6 +44,8 @@ class _Findings:
     unread: set[int] = field(default_factory=set)
     garbled: set[int] = field(default_factory=set)
     """Both as in `TextLayer`."""
+    is_damaged: bool = False
+    """Whether qpdf had to repair the file."""
 
 
 def partition_pdf(path: Path, settings: DecodeSettings) -> PartitionedDocument:
@@ -60,9 +62,9 @@ def partition_pdf(path: Path, settings: DecodeSettings) -> PartitionedDocument:
       DecodeError: `encrypted`, `corrupt`, `needs_ocr` (no page has a text layer, and the strategy is `fast`), `missing_tool` (no page has
         one, and there is no tesseract; or no layout model).
     """
-    with _opened(path) as (pdf, readable, warnings):
+    with _opened(path) as (pdf, readable, warnings, damaged):
         geometries = {number: page_geometry(page.obj) for number, page in enumerate(pdf.pages, start=1)}
-        found = _Findings(geometries, warnings=[*warnings, *_lossy_features(pdf)])
+        found = _Findings(geometries, warnings=[*warnings, *_lossy_features(pdf)], is_damaged=damaged)
         if settings.strategy is Strategy.HI_RES:
             _read_by_layout_model(found, readable, settings)
         else:
@@ -70,15 +72,18 @@ def partition_pdf(path: Path, settings: DecodeSettings) -> PartitionedDocument:
                 layer = read_text_layer(pdf, readable, geometries)
                 found.texts, found.unread, found.garbled = layer.pages, layer.unread, layer.garbled
                 found.warnings.extend(layer.warnings)
-            _read_pictures_of_text(found, readable, settings)
+            _read_pictures_of_text(found, pdf, readable, settings)
         pictures = embedded_pictures(pdf, geometries, keep=settings.images)
         properties = pdf_properties(pdf)
+    elements = [
+        element
+        for number in geometries
+        for element in place_pictures(found.texts.get(number, []), pictures.by_page.get(number, []), images=settings.images)
+    ]
+    if not elements and (found.is_damaged or found.missing):
+        raise DecodeError(Status.CORRUPT, f"The PDF is damaged: nothing of its {len(geometries)} pages can be read.")
     return PartitionedDocument(
-        elements=[
-            element
-            for number in geometries
-            for element in place_pictures(found.texts.get(number, []), pictures.by_page.get(number, []), images=settings.images)
-        ],
+        elements=elements,
         mime_type=MIME_TYPE,
         page_based=True,
         page_count=len(geometries),
@@ -129,11 +134,11 @@ def _overlap(first: Box | None, second: Box | None) -> float:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Path, list[str]]]:
+def _opened(path: Path) -> Iterator[tuple[Any, Path, list[str], bool]]:
     """Opens a PDF.
 
     Yields:
-      The `pikepdf.Pdf`, a path that every reader opens and finds the same pages in, and warnings. The path is the document's own, or a
+      The `pikepdf.Pdf`, a path that every reader opens and finds the same pages in, warnings, and whether it was damaged. The path is the document's own, or a
       copy that qpdf has written: without the junk before the header, decrypted, with its damage repaired.
     """
     import pikepdf
@@ -144,7 +149,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, Path, list[str]]]:
             pdf = pikepdf.open(bare, suppress_warnings=True)
         except pikepdf.PasswordError as error:
             raise DecodeError(Status.ENCRYPTED, "The PDF is encrypted and opens only with a password.") from error
-        except pikepdf.PdfError as error:
+        except (pikepdf.PdfError, RuntimeError) as error:
             raise _unopenable(error, bare) from error
         with pdf:
             warnings = [] if bare == path else ["There are bytes before the PDF's header: they are skipped."]
@@ -157,7 +162,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, Path, list[str]]]:
             if damaged or pdf.is_encrypted or _pages_of_pdfminer(bare) != len(pdf.pages):
                 readable = Path(folder) / "readable.pdf"
                 _save(pdf, readable)
-            yield pdf, readable, warnings
+            yield pdf, readable, warnings, damaged
 
 
 def _without_junk(path: Path, folder: Path) -> Path:
@@ -219,18 +224,28 @@ def _lossy_features(pdf: Any) -> list[str]:
 # --- OCR -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _read_pictures_of_text(found: _Findings, readable: Path, settings: DecodeSettings) -> None:
+def _read_pictures_of_text(found: _Findings, pdf: Any, readable: Path, settings: DecodeSettings) -> None:
     """Reads by OCR the pages that need it and may get it; tells of those that need it and do not get it."""
     textless = [number for number in found.geometries if not found.texts.get(number)]
     if not textless and not found.garbled:
         return
     with _drawn(readable) as document:
-        pictured = [number for number in textless if number in found.unread or number in found.garbled or not _is_blank(document, number)]
+        blank = [number for number in textless if number not in found.unread | found.garbled and _is_blank(document, number)]
+        _tell_damaged(found, pdf, blank)
+        pictured = [number for number in textless if number not in blank]
         wanting = sorted({*pictured, *found.garbled})
         if settings.strategy is Strategy.FAST:
             _tell_unread(found, wanting)
         elif wanting:
             _read_pages(found, document, wanting, settings)
+
+
+def _tell_damaged(found: _Findings, pdf: Any, blank: Sequence[int]) -> None:
+    """Pages that look blank because their content cannot be decoded are missing."""
+    damaged = [number for number in blank if is_damaged(pdf, number)]
+    found.missing.update(damaged)
+    if damaged:
+        found.warnings.append(f"{named_pages(damaged)}: the content is damaged and cannot be read.")
 
 
 def _tell_unread(found: _Findings, wanting: Sequence[int]) -> None:

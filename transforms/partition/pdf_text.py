@@ -19,7 +19,7 @@ from transforms.partition.pdf_pages import PageGeometry, named_pages, turned_bac
 
 _MAX_STROKES = 1_000_000
 _MAX_CONTENT = 50 * 1024 * 1024
-"""Graphics operators, and bytes of content, of a page whose text layer is left alone: pdfminer takes 10 s a million.
+"""Graphics operators, and bytes of content, of a page whose text layer is left alone: pdfminer takes 18 s and 1 GB a million.
 (unstructured gives up the whole file at 10,000 operators on one page: a text of 76 pages, read in 10 s, would take OCR minutes.)"""
 _NO_MEANING = re.compile(r"\(cid:\d+\)|[\ufffd\ue000-\uf8ff]")
 """How pdfminer writes a glyph that its font gives no character, and the code points that mean nothing outside of a font."""
@@ -27,6 +27,8 @@ _MOSTLY = 0.9
 """Share of such glyphs from which an element is no text."""
 _GARBLED = 0.5
 """Share of such glyphs on a page from which OCR may read it better."""
+_WORTH_A_WORD = 10
+"""Such glyphs left out of a page: fewer are its bullets."""
 
 
 @dataclass
@@ -179,18 +181,22 @@ def _turn_to_upright(document: Any, number: int, rotation: int) -> int:
 
 def _keep_meaningful(layer: TextLayer, number: int, elements: Sequence[Element]) -> None:
     """Puts a page's elements into the layer, without those that are glyphs of no meaning."""
-    glyphs = senseless = 0
+    glyphs = senseless = dropped = 0
     kept = []
     for element in elements:
         matches = len(_NO_MEANING.findall(element.text))
         count = matches + len(re.sub(r"\s", "", _NO_MEANING.sub("", element.text)))
         glyphs, senseless = glyphs + count, senseless + matches
-        if matches < _MOSTLY * count or not matches:
+        if matches and matches >= _MOSTLY * count:
+            dropped += matches
+        else:
             kept.append(element)
     if kept:
         layer.pages[number] = kept
     if glyphs and senseless > _GARBLED * glyphs:
         layer.garbled.add(number)
+    elif dropped >= _WORTH_A_WORD:
+        layer.warnings.append(f"Page {number}: {dropped:,} glyphs are left out, as their font names no characters.")
 
 
 def _drawings(pdf: Any) -> list[int]:
@@ -211,8 +217,21 @@ def _drawings(pdf: Any) -> list[int]:
     return large
 
 
+def is_damaged(pdf: Any, number: int) -> bool:
+    """Whether a page has content that cannot be decoded."""
+    import pikepdf
+
+    pdf.get_warnings()  # hands out what has gathered, so that the next call has those of this page alone
+    try:
+        for stream in _content_streams(pdf.pages[number - 1]):
+            stream.read_bytes()
+    except (pikepdf.PdfError, RuntimeError):
+        return True
+    return bool(pdf.get_warnings())
+
+
 def _content_length(page: Any) -> int:
-    return sum(int(stream.get("/Length", 0)) for stream in _content_streams(page))
+    return sum(len(stream.read_raw_bytes()) for stream in _content_streams(page))
 
 
 def _content(page: Any) -> bytes:
