@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from transforms.model import PartitionedDocument
+from transforms.model import DecodeError, PartitionedDocument
 from transforms.partition import formats
 from transforms.partition.containers import missing_tool
 from transforms.partition.detect import detect_format
@@ -62,13 +62,21 @@ def partition_document(path: Path, *, declared_mime_type: str, name: str, settin
     known = detect_format(path, declared_mime_type, name)
     if _is_blank(path):
         return PartitionedDocument(elements=(), mime_type=known.mime_type, page_based=known.page_based)
-    lacking = missing_tool(known)
+    try:
+        document = _partition(Source(path, known, settings, name, declared_mime_type))
+    except DecodeError as error:
+        error.mime_type = known.mime_type
+        raise
+    linked = link_elements(document.elements, page_based=document.page_based, outline_over_pages=known is formats.PDF)
+    return replace(document, elements=linked)
+
+
+def _partition(source: Source) -> PartitionedDocument:
+    lacking = missing_tool(source.format)
     if lacking is not None:
         raise lacking
     install_nlp()
-    document = _dispatch(known)(Source(path, known, settings, name, declared_mime_type))
-    linked = link_elements(document.elements, page_based=document.page_based, outline_over_pages=known is formats.PDF)
-    return replace(document, elements=linked)
+    return _dispatch(source.format)(source)
 
 
 def _dispatch(known: Format) -> Callable[[Source], PartitionedDocument]:

@@ -34,6 +34,8 @@ _MIN_POINTS = 0.5
 """A place thinner than this is a rule."""
 _MIN_STENCIL = 0.1
 """Of the page: a smaller stencil mask is a glyph or an ornament; a larger one is a scanned page in black and white."""
+_OPAQUE, _MOSTLY = 250, 0.98
+"""Alpha from which a pixel is opaque, and the share of such pixels from which a mask hides nothing that matters."""
 _MAX_DEPTH = 12
 _OPERATORS = "q Q cm Do BI ID EI"
 _INLINE = re.compile(rb"(?<![^\s])BI\s")
@@ -212,6 +214,8 @@ class _Reader:
     def _places_of_object(self, resources: Any, operands: Sequence[Any], matrix: Matrix, depth: int) -> list[_Place]:
         objects = _dictionary(resources.get("/XObject"))
         target = objects.get(str(operands[0])) if objects is not None and operands else None
+        if target is None:
+            return []
         kind = _subtype(target)
         if kind == "/Image":
             key = target.objgen
@@ -236,7 +240,7 @@ class _Reader:
         return self._forms[key]
 
     def _places_of_annotation(self, annotation: Any) -> list[_Place]:
-        """Source: ISO 32000-1, 12.5.5, algorithm 8.1: the appearance's transformed bounding box is fitted into the annotation's rectangle."""
+        """The appearance's transformed bounding box is fitted into the annotation's rectangle. Source: ISO 32000-1, 12.5.5."""
         annotation = _dictionary(annotation)
         appearances = None if annotation is None else _dictionary(annotation.get("/AP"))
         if annotation is None or appearances is None or int(annotation.get("/F", 0)) & 0x22:  # hidden, or not to be viewed
@@ -294,14 +298,13 @@ def _read_picture(image: Any, spaces: Any) -> tuple[Picture | None, str]:
     if width <= 1 or height <= 1:
         return None, ""
     is_masked = "/SMask" in image or "/Mask" in image or int(image.get("/SMaskInData", 0)) > 0
-    if not is_masked or _is_opaque(image.get("/SMask")):
-        raw = _raw_picture(image)
-        if raw is not None:
-            return raw, ""
+    raw = _raw_picture(image)
+    if raw is not None and (not is_masked or _is_opaque(image.get("/SMask"))):
+        return raw, ""
     if width * height * (4 if is_masked else 3) > _MAX_DECODED:
         return None, f"it has {width:,} × {height:,} pixels"
     bilevel = int(image.get("/BitsPerComponent", 8 if "/ImageMask" not in image else 1)) == 1
-    return _painted_picture(image, None, (width, height), is_masked=is_masked, bilevel=bilevel), ""
+    return _painted_picture(image, None, (width, height), is_masked=is_masked, bilevel=bilevel, raw=raw), ""
 
 
 def _raw_picture(image: Any) -> Picture | None:
@@ -389,21 +392,34 @@ def _inline_size(source: bytes) -> tuple[int, int] | None:
     return size if size[0] * size[1] * 3 <= _MAX_DECODED else None
 
 
-def _painted_picture(image: Any, spaces: Any, size: tuple[int, int], *, is_masked: bool, bilevel: bool) -> Picture | None:
-    """An image painted by PDFium on a page of its own, a pixel a point, as PNG: with alpha where it is masked, in grey without colour."""
+def _painted_picture(
+    image: Any, spaces: Any, size: tuple[int, int], *, is_masked: bool, bilevel: bool, raw: Picture | None = None
+) -> Picture | None:
+    """An image painted by PDFium on a page of its own, a pixel a point, as PNG: with alpha where it is masked, in grey without colour.
+
+    Args:
+      image: the image object, or the source of an inline image.
+      spaces: the named colour spaces that an inline image may use, as an indirect object.
+      raw: the picture without its mask; given back where the mask hides next to nothing (rounded corners), as the PNG of a photograph
+        is ten times its size.
+    """
     bitmap = _painted(image, spaces, size, is_masked=is_masked)
     if bitmap.mode == "RGBA":
-        if bitmap.getchannel("A").getextrema() == (255, 255):
-            bitmap = bitmap.convert("RGB")
-        elif bitmap.getchannel("A").getextrema() == (0, 0):
+        alpha = bitmap.getchannel("A").histogram()
+        if sum(alpha[_OPAQUE:]) >= _MOSTLY * sum(alpha):
+            if raw is not None:
+                return raw
+            bitmap = bitmap.convert("RGB") if alpha[255] == sum(alpha) else bitmap
+        elif alpha[0] == sum(alpha):
             return None
     if bitmap.mode == "RGB" and _is_grey(bitmap):
         bitmap = bitmap.getchannel("R")
     if bilevel and bitmap.mode == "L":
         bitmap = bitmap.point(lambda value: 255 if value > 127 else 0, mode="1")
     stream = io.BytesIO()
-    # Level 1: a scan of 4960 × 7016 takes 0.4 s instead of 2.9 s, and is 12 % larger.
-    bitmap.save(stream, format="PNG", compress_level=1)
+    # A photograph of 12 megapixels takes 1.1 s at level 1 and 6.8 s at level 6, for a seventh less bytes; a scan in grey the same 0.2 s,
+    # for half the bytes.
+    bitmap.save(stream, format="PNG", compress_level=6 if bitmap.mode in ("1", "L") else 1)
     return picture_from_bytes(stream.getvalue())
 
 
@@ -413,8 +429,9 @@ def _painted(image: Any, spaces: Any, size: tuple[int, int], *, is_masked: bool)
 
     width, height = size
     with pikepdf.new() as document:
-        document.add_blank_page(page_size=(width, height))
+        document.add_blank_page()
         page = document.pages[0]
+        page.obj.MediaBox = pikepdf.Array([0, 0, width, height])
         if isinstance(image, bytes):
             page.obj.Resources = pikepdf.Dictionary() if spaces is None else pikepdf.Dictionary(ColorSpace=document.copy_foreign(spaces))
             paint = image
@@ -469,7 +486,7 @@ def _subtype(value: Any) -> str:
 
 
 def _content(value: Any) -> bytes | None:
-    """The decoded content of a stream or of an array of streams; None where a part cannot be decoded (the parser may still read the rest)."""
+    """The decoded content of a stream or of an array of streams; None where one cannot be decoded (the parser may still read the rest)."""
     import pikepdf
 
     try:

@@ -164,6 +164,7 @@ _CSS_PIXELS = {
     "ex": 8.0,
 }
 _LENGTH = re.compile(r"\s*([+]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)\s*$", re.IGNORECASE)
+_SVG_TAG = re.compile(rb"<(?:\w+:)?svg[\s/>]")
 _SVG_DEFAULT = (300.0, 150.0)
 """Of a replaced element without a size. Source: CSS 2.2, 10.3.2."""
 
@@ -175,7 +176,7 @@ def _vector_size(data: bytes) -> tuple[str, int, int] | None:
     if data[:4] == b"\xd7\xcd\xc6\x9a" or (data[:2] in (b"\x01\x00", b"\x02\x00") and data[2:4] == b"\x09\x00"):
         size = _wmf_size(data)
         return ("image/x-wmf", *size) if size else None
-    if b"<svg" in data[:65_536] and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
+    if _SVG_TAG.search(data[:65_536]) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
         size = _svg_size(data)
         return ("image/svg+xml", *size) if size else None
     return None
