@@ -1,8 +1,8 @@
 """Installs the decoder with everything that `unstructured` can read; `requirements/` holds the exact locks.
 
-The PDF kernel is compiled on the way where there are a C compiler and Cython, and left out where there are not: the job then reads PDFs with
-pdfminer's own Python, and `universal-decoder doctor` says so. Its C is made when it is built and not kept in the repository: what is reviewed is
-what is compiled, and Cython's output changes with the version of Python that it is to serve.
+The PDF kernel is compiled on the way where there are a C compiler and Cython, and left out where there are not: the job then reads PDFs
+with pdfminer's own Python, and `universal-decoder doctor` says so. Its C is made when it is built and not kept in the repository: what is
+reviewed is what is compiled, and nobody has to read 60,000 lines of C in a change of ten lines.
 """
 
 import os
@@ -23,7 +23,7 @@ TEST = [
 ]
 
 KERNEL = "transforms/partition/pdf_kernel"
-# Exact to the last bit of a float: no fused multiply and add, no -ffast-math, and no -march=native, which would bind a wheel to one machine.
+# Exact to the last bit of a float: no fused multiply and add, no -ffast-math; and no -march=native, which would bind a wheel to a machine.
 FLAGS = ["-O2", "-ffp-contract=off", "-fno-strict-aliasing", *os.environ.get("KERNEL_FLAGS", "").split()]
 
 

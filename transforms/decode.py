@@ -236,9 +236,11 @@ def preload() -> None:
 
     The first table that Arrow makes of rows imports pandas (0.3 s), and the first document of each format its partitioner.
     """
+    from transforms.partition import pdf_kernel
     from transforms.partition.nlp import install_nlp, warm_up
 
     install_nlp()
+    pdf_kernel.install()
     warm_up()
     with tempfile.TemporaryDirectory(prefix=f"{DECODER}-warm-") as folder:
         document = Path(folder, DOCUMENT)

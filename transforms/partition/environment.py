@@ -27,3 +27,13 @@ DECODE_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
 def apply_decode_environment() -> None:
     """Sets `DECODE_ENVIRONMENT` in this process; call it before the first import of unstructured."""
     os.environ.update(DECODE_ENVIRONMENT)
+
+
+ACCELERATION = "UNIVERSAL_DECODER_ACCELERATION"
+"""Name of the variable that switches off, with the value `off`, everything that replaces code of other packages by faster code with the
+same results: for finding out whether a doubtful result is theirs or ours."""
+
+
+def is_accelerated() -> bool:
+    """Whether faster code may take the place of other packages' code in this process."""
+    return os.environ.get(ACCELERATION, "on").strip().lower() != "off"

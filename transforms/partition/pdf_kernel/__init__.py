@@ -13,3 +13,7 @@
 Each function names the one whose results it must equal. Anything odd is handed back to that one: the kernel has no way of its own to read a
 PDF, only a faster one where all is as usual.
 """
+
+from transforms.partition.pdf_kernel.installation import KernelState, availability, install, state, uninstall
+
+__all__ = ["KernelState", "availability", "install", "state", "uninstall"]

@@ -26,7 +26,7 @@ def lean_constructor(original: Callable[..., None]) -> Callable[..., None]:
             return None
         return tuple(sorted({*given, "filename", "file_directory"}, key=order.__getitem__))
 
-    def __init__(self: Any, *positional: Any, **given: Any) -> None:
+    def construct(self: Any, *positional: Any, **given: Any) -> None:
         names = None if positional else assigned(tuple(given))
         if names is None:
             original(self, *positional, **given)
@@ -46,8 +46,8 @@ def lean_constructor(original: Callable[..., None]) -> Callable[..., None]:
             if value is not None:
                 attributes[name] = value
 
-    update_wrapper(__init__, original)
-    return __init__
+    update_wrapper(construct, original)
+    return construct
 
 
 class _Recorder:

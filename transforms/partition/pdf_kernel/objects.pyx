@@ -80,7 +80,8 @@ cdef int _close(parser, str kind) except -1:
         if settings.STRICT:
             raise PSTypeError(f"Type mismatch: {parser.curtype!r} != {kind!r}")
         return 0
-    parser.curstack.append(parser.end_type(kind))
+    ended = parser.end_type(kind)       # before `curstack` is asked for: it changes it
+    parser.curstack.append(ended)
     return 0
 
 

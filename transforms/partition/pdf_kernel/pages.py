@@ -7,7 +7,7 @@ itself, and goes on using pdfminer's own classes.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 from pdfminer import settings
 from pdfminer.converter import PDFPageAggregator
@@ -34,7 +34,7 @@ from transforms.partition.pdf_kernel.content import parse_content, run_operators
 from transforms.partition.pdf_kernel.layout import analyze_page
 from transforms.partition.pdf_kernel.texts import text_inside, text_of, words_of
 
-# --- pdfminer's classes over the kernel ----------------------------------------------------------------------------------------------------
+# --- pdfminer's classes over the kernel --------------------------------------------------------------------------------------------------
 
 
 class KernelPage(LTPage):
@@ -65,7 +65,7 @@ class KernelDevice(PDFPageAggregator):
         super().begin_page(page, ctm)
         self.cur_item = KernelPage(self.pageno, self.cur_item.bbox)
 
-    def paint_path(self, gstate: Any, stroke: bool, fill: bool, evenodd: bool, path: Sequence[Any]) -> None:
+    def paint_path(self, gstate: Any, stroke: bool, fill: bool, evenodd: bool, path: Sequence[Any]) -> None:  # noqa: ARG002
         """Adds as many items as `PDFLayoutAnalyzer.paint_path` to a figure, and none to a page."""
         if isinstance(self.cur_item, LTPage):
             return
@@ -93,8 +93,8 @@ class KernelInterpreter(CustomPDFPageInterpreter):  # type: ignore[misc]
         self.stream_ids.update(stream.objid for stream in found)
         run_operators(self, objects)
 
-    def do_TJ(self, seq: Any) -> None:
-        """Equals `CustomPDFPageInterpreter.do_TJ`; reached from pdfminer's own `'` and `\"`."""
+    def do_TJ(self, seq: Any) -> None:  # noqa: N802 - the operator's name
+        """Equals `CustomPDFPageInterpreter.do_TJ`; reached from pdfminer's own `do__q` and `do__w`."""
         if not show_text(self, seq):
             super().do_TJ(seq)
 
@@ -122,7 +122,7 @@ class _PageTexts:
 
 
 def process_pages(
-    fp: IO[bytes],
+    fp: BinaryIO,
     filename: str,
     metadata_last_modified: str | None,
     languages: list[str] | None = None,
@@ -158,8 +158,8 @@ def _interpreter(config: Any) -> tuple[KernelDevice, KernelInterpreter]:
 def _read_page(page: PDFPage, layout: LTPage, number: int, annotation_threshold: float | None) -> _PageTexts:
     """The texts of a page, and the links in them.
 
-    Equals the first half of `_pdfminer_page_elements`, which finds the words of each box of a page with a link; only those of a box with a link
-    are asked for.
+    Equals the first half of `_pdfminer_page_elements`. That finds the words of all boxes on a page with a link; here only those of a box
+    that holds one are asked for.
     """
     height = layout.height
     found = _PageTexts(number, PixelSpace(width=layout.width, height=height), [])

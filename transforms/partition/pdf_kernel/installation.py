@@ -1,0 +1,151 @@
+"""Puts the kernel in the place of pdfminer's and unstructured's functions, where it is proven to give the same, and nowhere else."""
+
+import importlib
+import importlib.util
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from transforms.partition.deferred import deferred_onnxruntime
+from transforms.partition.environment import ACCELERATION, is_accelerated
+
+PROVEN = {"pdfminer.six": "20260107", "unstructured": "0.27.35"}
+"""The versions whose elements were compared. For others the kernel steps aside: to prove it anew takes `make compare-pdf` and this line."""
+
+MODULES = ("tokens", "objects", "characters", "content", "layout", "texts")
+"""The compiled ones."""
+
+_PACKAGE = __name__.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class KernelState:
+    """Whether PDFs are read by the kernel."""
+
+    on: bool
+    why: str
+    """One clause: for people, in `doctor`, the manifest and the log."""
+
+    def __str__(self) -> str:
+        return f"{'on' if self.on else 'off'}: {self.why}"
+
+
+def availability() -> KernelState:
+    """Whether this installation has a kernel that fits; imports none of it, nor unstructured. The self-test may still say no."""
+    if not is_accelerated():
+        return KernelState(False, f"switched off ({ACCELERATION}=off)")
+    for distribution, proven in PROVEN.items():
+        try:
+            version = metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            return KernelState(False, f"{distribution} is not installed")
+        if version != proven:
+            return KernelState(False, f"it was proven against {distribution} {proven}, and {version} is installed")
+    missing = [name for name in MODULES if importlib.util.find_spec(f"{_PACKAGE}.{name}") is None]
+    if missing:
+        return KernelState(False, "it is not compiled: install a C compiler (Debian: apt-get install gcc), then the decoder again")
+    return KernelState(True, "proven against " + ", ".join(f"{name} {version}" for name, version in PROVEN.items()))
+
+
+def state() -> KernelState:
+    """Whether PDFs are read by the kernel in this process."""
+    return _installed.state if _installed else KernelState(False, "not installed in this process")
+
+
+def install() -> KernelState:
+    """Installs the kernel in this process, after a self-test. Idempotent.
+
+    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was.
+    """
+    global _installed
+    if _installed is None:
+        _installed = _Installation()
+        _installed.state = _installed.attempt()
+        if not _installed.state.on and is_accelerated():
+            logging.getLogger(__name__).warning(
+                "PDFs are read by pdfminer alone, which takes several times as long: %s.", _installed.state.why
+            )
+    return _installed.state
+
+
+def uninstall() -> None:
+    """Puts everything back, for comparisons."""
+    global _installed
+    if _installed is not None:
+        _installed.undo()
+    _installed = None
+
+
+class _Installation:
+    """What was replaced, and how it came out."""
+
+    def __init__(self) -> None:
+        self.state = KernelState(False, "being installed")
+        self._undo: list[Callable[[], None]] = []
+
+    def attempt(self) -> KernelState:
+        available = availability()
+        if not available.on:
+            return available
+        try:
+            with deferred_onnxruntime():
+                importlib.import_module("unstructured.partition.pdf")
+            self_test = importlib.import_module(f"{_PACKAGE}.self_test")
+            expected = self_test.read_samples()
+            self._replace_all()
+            found = self_test.read_samples()
+        except Exception as error:  # of a kernel that does not fit this machine: anything; pdfminer's own way is there
+            self.undo()
+            return KernelState(False, f"its self-test failed ({type(error).__name__}: {error})")
+        different = [name for name in expected if found.get(name) != expected[name]]
+        if different:
+            self.undo()
+            return KernelState(False, f"its self-test gave other elements of {', '.join(different)}")
+        return available
+
+    def undo(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def _replace_all(self) -> None:
+        from pdfminer.cmapdb import CMapParser
+        from pdfminer.pdfparser import PDFParser
+        from unstructured.documents.elements import ElementMetadata
+        from unstructured.partition import pdf
+
+        from transforms.partition.pdf_kernel.metadata import lean_constructor
+        from transforms.partition.pdf_kernel.objects import next_object, next_token
+
+        for parser in (PDFParser, CMapParser):
+            self._replace(parser, "nexttoken", next_token)
+            self._replace(parser, "nextobject", next_object)
+        self._replace(ElementMetadata, "__init__", lean_constructor(ElementMetadata.__init__))
+        self._replace(pdf, "_process_pdfminer_pages", _with_repair(pdf._process_pdfminer_pages))
+
+    def _replace(self, owner: Any, name: str, replacement: Any) -> None:
+        own = vars(owner).get(name)
+        setattr(owner, name, replacement)
+        if own is None:
+            self._undo.append(lambda: delattr(owner, name))
+        else:
+            self._undo.append(lambda: setattr(owner, name, own))
+
+
+def _with_repair(original: Callable[..., list[list[Any]]]) -> Callable[..., list[list[Any]]]:
+    """The kernel's `process_pages`; a file that pdfminer finds a syntax error in goes to the original, which has it repaired."""
+    from pdfminer.psexceptions import PSSyntaxError
+
+    from transforms.partition.pdf_kernel.pages import process_pages
+
+    def process(*positional: Any, **named: Any) -> list[list[Any]]:
+        try:
+            return process_pages(*positional, **named)
+        except PSSyntaxError:
+            return original(*positional, **named)
+
+    return process
+
+
+_installed: _Installation | None = None
