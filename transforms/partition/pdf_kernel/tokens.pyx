@@ -239,10 +239,10 @@ cdef class Tokenizer:
                         octal = octal * 8 + (s[i] - c'0')
                         digits += 1
                         i += 1
-                    if i >= size:
-                        break
                     if octal > 255:
                         raise HandBack("octal escape over 255")
+                    if i >= size:
+                        break
                     c = <unsigned char> octal
                 elif _ESCAPED[c] >= 0:
                     c = <unsigned char> _ESCAPED[c]

@@ -1,0 +1,98 @@
+"""What pdfminer's own classes and the kernel's make of the same bytes, written down so that a difference in the last bit shows."""
+
+import contextlib
+import io
+import itertools
+import logging
+
+from pdfminer import layout as pdfminer_layout
+from pdfminer.layout import LAParams, LTAnno, LTChar, LTContainer, LTPage
+from pdfminer.pdfpage import PDFPage
+from unstructured.partition.pdf_image.pdfminer_utils import PDFMinerConfig, init_pdfminer
+
+from transforms.partition.pdf_kernel import pages
+
+CONFIG = PDFMinerConfig(word_margin=0.185)
+PLAIN = LAParams(word_margin=0.185)
+
+logging.getLogger("pdfminer").setLevel(logging.CRITICAL)  # it warns of nearly all that these tests make
+
+
+@contextlib.contextmanager
+def ordered_ties():
+    """Has pdfminer join boxes at equal distances in the order in which they were found, and not as they lie in memory.
+
+    `group_textboxes` (pdfminer.six 20260107) puts `id()` into its heap: where distances are equal, its result differs from run to run.
+    """
+    numbers = itertools.count()
+
+    def ordinal(item):
+        return item.__dict__.setdefault("ordinal", next(numbers))
+
+    pdfminer_layout.id = ordinal
+    try:
+        yield
+    finally:
+        del pdfminer_layout.id
+
+
+def devices():
+    """The original device and interpreter, and the kernel's."""
+    return init_pdfminer(CONFIG), pages._interpreter(CONFIG)
+
+
+def characters_of(data, *, kernel):
+    """The items of each page as they are found, before they are laid out; or the exception."""
+    device, interpreter = devices()[kernel]
+    device.laparams = None
+    found = []
+    try:
+        for page in PDFPage.get_pages(io.BytesIO(data)):
+            interpreter.process_page(page)
+            found.append([described(item) for item in device.get_result() if kernel is False or not is_path(item)])
+    except Exception as error:
+        found.append(f"{type(error).__name__}: {error}".split(" at 0x")[0])
+    return found
+
+
+def layout_of(data, *, kernel):
+    """The items of each laid out page; or the exception."""
+    device, interpreter = devices()[kernel]
+    found = []
+    with ordered_ties():
+        try:
+            for page in PDFPage.get_pages(io.BytesIO(data)):
+                interpreter.process_page(page)
+                found.append([described(item) for item in device.get_result() if not is_path(item)])
+        except Exception as error:
+            found.append(f"{type(error).__name__}: {error}".split(" at 0x")[0])
+    return found
+
+
+def is_path(item):
+    return isinstance(item, pdfminer_layout.LTCurve)
+
+
+def described(item):
+    """All that a layout item says."""
+    if isinstance(item, LTChar):
+        return (
+            *("char", item.get_text(), item.bbox, item.width, item.height, item.size, item.adv, item.matrix, item.upright, item.fontname),
+            *(repr(item.ncs), repr(item.graphicstate), item.rendermode),
+        )
+    if isinstance(item, LTAnno):
+        return item.get_text()
+    if is_path(item):
+        return "path"
+    if isinstance(item, LTContainer):
+        kind = next(base.__name__ for base in type(item).__mro__ if base.__module__ == "pdfminer.layout")
+        return (kind, getattr(item, "index", None), item.bbox, item.width, item.height, [described(child) for child in item])
+    return (type(item).__name__, item.bbox)
+
+
+def page_of(characters, box, page_class=LTPage):
+    """A page with these characters, not yet laid out."""
+    page = page_class(1, box)
+    for character in characters:
+        page.add(character)
+    return page
