@@ -27,12 +27,20 @@ from unstructured.partition.pdf_image.pdfminer_processing import (
 )
 from unstructured.partition.pdf_image.pdfminer_utils import CustomPDFPageInterpreter, init_pdfminer, rect_to_bbox
 from unstructured.partition.text import element_from_text
+from unstructured.partition.text_type import is_bulleted_text, is_possible_numbered_list
 from unstructured.partition.utils.config import env_config
 
+from transforms.partition.acceleration.installation import expect_texts
 from transforms.partition.pdf_kernel.characters import show_text
 from transforms.partition.pdf_kernel.content import parse_content, run_operators
 from transforms.partition.pdf_kernel.layout import analyze_page
 from transforms.partition.pdf_kernel.texts import text_inside, text_of, words_of
+
+BLOCK = 16
+"""Pages whose texts are classified together: some hundred texts, of which each then takes 0.2 ms in place of 0.5."""
+
+HEADER, FOOTER = 0.07, 0.93
+"""Shares of a page's height beyond which unstructured takes a text for a header or footer without a look at it."""
 
 # --- pdfminer's classes over the kernel --------------------------------------------------------------------------------------------------
 
@@ -141,11 +149,27 @@ def process_pages(
     """
     device, interpreter = _interpreter(pdfminer_config)
     pages: list[list[Any]] = []
+    block: list[_PageTexts] = []
+
+    def finish_block() -> None:
+        expect_texts(piece.text for page in block for piece in page.pieces if _is_classified(piece, page.space))
+        pages.extend(_elements(page, filename, metadata_last_modified, languages) for page in block)
+        block.clear()
+
     for number, page in enumerate(PDFPage.get_pages(fp, password=password or ""), start=starting_page_number):
         interpreter.process_page(page)
-        texts = _read_page(page, device.get_result(), number, annotation_threshold)
-        pages.append(_elements(texts, filename, metadata_last_modified, languages))
+        block.append(_read_page(page, device.get_result(), number, annotation_threshold))
+        if len(block) == BLOCK:
+            finish_block()
+    finish_block()
     return pages
+
+
+def _is_classified(piece: _Piece, space: PixelSpace) -> bool:
+    """Whether `element_from_text` will most likely ask if a text is a narrative. It costs time, and nothing else, to be wrong."""
+    height = sum(y for _, y in piece.points) / len(piece.points)
+    in_margin = not HEADER * space.height <= height <= FOOTER * space.height
+    return not (in_margin or is_bulleted_text(piece.text) or is_possible_numbered_list(piece.text))
 
 
 def _interpreter(config: Any) -> tuple[KernelDevice, KernelInterpreter]:
