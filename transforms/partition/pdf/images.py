@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transforms.model import Box, Element, Picture
-from transforms.partition.pdf_pages import IDENTITY, Matrix, PageGeometry, bounds, inherited, multiplied, numbers, visible
-from transforms.partition.pictures import image_element, picture_from_bytes
+from transforms.partition.pdf.pages import IDENTITY, Matrix, PageGeometry, bounds, inherited, multiplied, numbers, visible
+from transforms.partition.pictures.picture import image_element, picture_from_bytes
 
 MAX_PLACES_PER_PAGE = 500
 """A page that paints more keeps its largest: maps and drawings are cut into tens of thousands of tiles."""

@@ -18,10 +18,10 @@ from typing import Any
 from transforms.model import Box, DecodeError, Element, PartitionedDocument, Status
 from transforms.partition import ocr
 from transforms.partition.elements import from_unstructured
-from transforms.partition.pdf_images import EmbeddedPictures, embedded_pictures
-from transforms.partition.pdf_pages import PageGeometry, named_pages, page_geometry
-from transforms.partition.pdf_properties import pdf_properties
-from transforms.partition.pdf_text import is_damaged, read_text_layer
+from transforms.partition.pdf.images import EmbeddedPictures, embedded_pictures
+from transforms.partition.pdf.pages import PageGeometry, named_pages, page_geometry
+from transforms.partition.pdf.properties import pdf_properties
+from transforms.partition.pdf.text_layer import is_damaged, read_text_layer
 from transforms.settings import DecodeSettings, Strategy
 
 MIME_TYPE = "application/pdf"

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from transforms.model import DecodeError, Element, Picture, Status
-from transforms.partition import pdf as pdf_module
 from transforms.partition.environment import apply_decode_environment
 from transforms.partition.nlp import install_nlp
-from transforms.partition.pdf import partition_pdf, place_pictures
+from transforms.partition.pdf import document as pdf_module
+from transforms.partition.pdf.document import partition_pdf, place_pictures
 from transforms.settings import DecodeSettings, Strategy
 
 FAST = DecodeSettings(strategy=Strategy.FAST)

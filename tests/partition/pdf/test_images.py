@@ -9,9 +9,9 @@ import pikepdf
 import pytest
 from PIL import Image
 
-from transforms.partition import pdf_images
-from transforms.partition.pdf_images import embedded_pictures
-from transforms.partition.pdf_pages import page_geometry
+from transforms.partition.pdf import images as pdf_images
+from transforms.partition.pdf.images import embedded_pictures
+from transforms.partition.pdf.pages import page_geometry
 
 MEDIA = (0, 0, 200, 100)
 
