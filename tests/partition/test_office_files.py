@@ -16,9 +16,9 @@ from PIL import Image
 from pptx.util import Inches
 
 from transforms.model import DecodeError, Element, Stage, Status
+from transforms.partition.office.spreadsheets import cell_text, dense
+from transforms.partition.office.word import _with_whole_table
 from transforms.partition.partitioner import partition_document
-from transforms.partition.spreadsheets import cell_text, dense
-from transforms.partition.word import _with_whole_table
 from transforms.settings import DecodeSettings
 
 SENTENCE = "The committee approved the annual budget after a long debate in the town hall."
@@ -609,7 +609,7 @@ def test_a_converter_that_gives_nothing_means_a_corrupt_file(refusal, monkeypatc
 def test_a_converter_that_hangs_is_ended_with_what_it_started(refusal, monkeypatch, tmp_path):
     import psutil
 
-    from transforms.partition import conversion
+    from transforms.partition.office import conversion
 
     program = tmp_path / "bin" / "soffice"
     program.parent.mkdir()

@@ -89,7 +89,7 @@ def fractions_of_page(coordinates: Any) -> Box | None:
 
 
 def _picture(metadata: Any, resolve: Callable[[str], Picture | None] | None) -> Picture | None:
-    from transforms.partition.pictures import picture_from_base64, picture_from_data_uri
+    from transforms.partition.pictures.picture import picture_from_base64, picture_from_data_uri
 
     if metadata.image_base64:
         return picture_from_base64(metadata.image_base64)

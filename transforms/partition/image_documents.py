@@ -11,8 +11,8 @@ from transforms.model import DecodeError, Element, PartitionedDocument, Picture,
 from transforms.partition import ocr
 from transforms.partition.elements import from_unstructured
 from transforms.partition.formats import Format
-from transforms.partition.pdf import has_table_model, layout_model_missing
-from transforms.partition.pictures import MAX_PIXELS, image_element, picture_from_bytes
+from transforms.partition.pdf.document import has_table_model, layout_model_missing
+from transforms.partition.pictures.picture import MAX_PIXELS, image_element, picture_from_bytes
 from transforms.settings import DecodeSettings, Strategy
 
 _MAX_FRAMES = 2_000
@@ -32,7 +32,7 @@ def partition_image(path: Path, format: Format, settings: DecodeSettings) -> Par
       a warning tells.
     Raises:
       DecodeError: `needs_ocr` under `fast`, `missing_tool` without tesseract or a language model of it, `corrupt` where it is no readable
-        image, `too_large` over `pictures.MAX_PIXELS`.
+        image, `too_large` over `MAX_PIXELS`.
     """
     if settings.strategy is Strategy.FAST:
         raise DecodeError(Status.NEEDS_OCR, "The text of an image is read by OCR only: use --strategy auto or --strategy ocr_only.")

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from transforms.model import Box, DecodeError, Status
-from transforms.partition.pdf_pages import turned_back
+from transforms.partition.pdf.pages import turned_back
 
 RENDER_DPI = 300
 """Of a page drawn for OCR: tesseract's models are trained near it. unstructured draws at 350 dpi, which costs a third more pixels."""

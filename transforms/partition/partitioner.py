@@ -17,15 +17,15 @@ from transforms.partition.source import Source
 from transforms.settings import DecodeSettings
 
 _PARTITIONERS: Mapping[str, tuple[str, str]] = {
-    formats.DOCX.name: ("word", "partition_docx"),
-    formats.DOC.name: ("word", "partition_doc"),
-    formats.ODT.name: ("word", "partition_odt"),
-    formats.PPTX.name: ("presentations", "partition_pptx"),
-    formats.PPT.name: ("presentations", "partition_ppt"),
-    formats.ODP.name: ("presentations", "partition_odp"),
-    formats.XLSX.name: ("spreadsheets", "partition_xlsx"),
-    formats.XLS.name: ("spreadsheets", "partition_xls"),
-    formats.ODS.name: ("spreadsheets", "partition_ods"),
+    formats.DOCX.name: ("office.word", "partition_docx"),
+    formats.DOC.name: ("office.word", "partition_doc"),
+    formats.ODT.name: ("office.word", "partition_odt"),
+    formats.PPTX.name: ("office.presentations", "partition_pptx"),
+    formats.PPT.name: ("office.presentations", "partition_ppt"),
+    formats.ODP.name: ("office.presentations", "partition_odp"),
+    formats.XLSX.name: ("office.spreadsheets", "partition_xlsx"),
+    formats.XLS.name: ("office.spreadsheets", "partition_xls"),
+    formats.ODS.name: ("office.spreadsheets", "partition_ods"),
     formats.HTML.name: ("markup", "partition_html"),
     formats.MARKDOWN.name: ("markup", "partition_markdown"),
     formats.RST.name: ("markup", "partition_rst"),
@@ -90,7 +90,7 @@ def _dispatch(known: Format) -> Callable[[Source], PartitionedDocument]:
 
 
 def _partition_pdf(source: Source) -> PartitionedDocument:
-    from transforms.partition.pdf import partition_pdf
+    from transforms.partition.pdf.document import partition_pdf
 
     return partition_pdf(source.path, source.settings)
 

@@ -12,8 +12,8 @@ from pptx.util import Emu
 
 from transforms.partition.environment import apply_decode_environment
 from transforms.partition.nlp import install_nlp
-from transforms.partition.picture_partitioners import register_picture_partitioners
-from transforms.partition.pictures import picture_from_base64
+from transforms.partition.pictures.partitioners import register_picture_partitioners
+from transforms.partition.pictures.picture import picture_from_base64
 
 
 @pytest.fixture(autouse=True)

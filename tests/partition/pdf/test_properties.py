@@ -3,7 +3,7 @@
 import pikepdf
 import pytest
 
-from transforms.partition.pdf_properties import pdf_date, pdf_properties
+from transforms.partition.pdf.properties import pdf_date, pdf_properties
 from transforms.partition.properties import Properties
 
 XMP = b"""<?xpacket begin=''?><x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from transforms.model import Element, PartitionedDocument
-from transforms.partition import conversion, formats
-from transforms.partition.archive_pictures import odt_pictures
+from transforms.partition import formats
 from transforms.partition.elements import TITLE, from_unstructured
-from transforms.partition.office_package import left_out, readable_package
-from transforms.partition.opendocument import with_styles
-from transforms.partition.picture_partitioners import register_picture_partitioners
+from transforms.partition.office import conversion
+from transforms.partition.office.opendocument import with_styles
+from transforms.partition.office.package import left_out, readable_package
+from transforms.partition.office.word_xml import visible_package
+from transforms.partition.pictures.archives import odt_pictures
+from transforms.partition.pictures.partitioners import register_picture_partitioners
 from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties
 from transforms.partition.source import Source, reading
-from transforms.partition.word_xml import visible_package
 
 
 def partition_docx(source: Source) -> PartitionedDocument:

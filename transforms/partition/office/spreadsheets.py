@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from transforms.model import Element, PartitionedDocument
-from transforms.partition import conversion, formats
-from transforms.partition.archive_pictures import xlsx_pictures
+from transforms.partition import formats
 from transforms.partition.elements import detect_languages, render_table
-from transforms.partition.office_package import left_out, readable_package
-from transforms.partition.opendocument import OFFICE, STYLE, TABLE, TEXT, page_pictures, paragraph_text
+from transforms.partition.office import conversion
+from transforms.partition.office.opendocument import OFFICE, STYLE, TABLE, TEXT, page_pictures, paragraph_text
+from transforms.partition.office.package import left_out, readable_package
+from transforms.partition.pictures.archives import xlsx_pictures
 from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, parse_xml, read_member
 from transforms.partition.source import Source, reading
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from transforms.model import Element
-from transforms.partition.pictures import image_element, picture_from_bytes
+from transforms.partition.pictures.picture import image_element, picture_from_bytes
 from transforms.partition.properties import read_member
 
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"

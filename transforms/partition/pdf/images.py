@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transforms.model import Box, Element, Picture
-from transforms.partition.pdf_pages import IDENTITY, Matrix, PageGeometry, bounds, inherited, multiplied, numbers, visible
-from transforms.partition.pictures import image_element, picture_from_bytes
+from transforms.partition.pdf.pages import IDENTITY, Matrix, PageGeometry, bounds, inherited, multiplied, numbers, visible
+from transforms.partition.pictures.picture import image_element, picture_from_bytes
 
 MAX_PLACES_PER_PAGE = 500
 """A page that paints more keeps its largest: maps and drawings are cut into tens of thousands of tiles."""
@@ -59,19 +59,16 @@ class EmbeddedPictures:
 
     by_page: dict[int, list[Element]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    image_pages: set[int] = field(default_factory=set)
-    """Pages that paint any image, kept or not."""
     bytes: int = 0
     places: int = 0
 
 
-def embedded_pictures(pdf: Any, geometries: Mapping[int, PageGeometry], *, keep: bool = True) -> EmbeddedPictures:
+def embedded_pictures(pdf: Any, geometries: Mapping[int, PageGeometry]) -> EmbeddedPictures:
     """Finds and reads the images that the pages paint.
 
     Args:
       pdf: an open `pikepdf.Pdf`.
       geometries: of all pages, by page number.
-      keep: False finds the pages with images, and reads none.
     Returns:
       One element for each place on a page, in painting order, with the box that is seen of it; equal objects share one `Picture`.
       Left out, with a warning where it may matter: stencil masks that are smaller than a tenth of the page, images with a side of one
@@ -87,10 +84,7 @@ def embedded_pictures(pdf: Any, geometries: Mapping[int, PageGeometry], *, keep:
             found.warnings.append(f"Page {number}: its images could not be found ({_short(error)}).")
             continue
         seen = [(place, box) for place in places if (box := _box_on_page(place, geometry)) is not None]
-        if seen:
-            found.image_pages.add(number)
-        if keep:
-            _keep(found, reader, number, _largest(found, number, seen))
+        _keep(found, reader, number, _largest(found, number, seen))
     if reader.cut:
         found.warnings.append(f"Some content paints more than {_Reader.limit:,} images: those beyond are not looked at.")
     return found

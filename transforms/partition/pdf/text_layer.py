@@ -15,7 +15,7 @@ from typing import Any
 
 from transforms.model import Element
 from transforms.partition.elements import detect_languages, from_unstructured
-from transforms.partition.pdf_pages import PageGeometry, named_pages, turned_back
+from transforms.partition.pdf.pages import PageGeometry, named_pages, turned_back
 
 _MAX_STROKES = 1_000_000
 _MAX_CONTENT = 50 * 1024 * 1024

@@ -18,10 +18,10 @@ from typing import Any
 from transforms.model import Box, DecodeError, Element, PartitionedDocument, Status
 from transforms.partition import ocr
 from transforms.partition.elements import from_unstructured
-from transforms.partition.pdf_images import embedded_pictures
-from transforms.partition.pdf_pages import PageGeometry, named_pages, page_geometry
-from transforms.partition.pdf_properties import pdf_properties
-from transforms.partition.pdf_text import is_damaged, read_text_layer
+from transforms.partition.pdf.images import EmbeddedPictures, embedded_pictures
+from transforms.partition.pdf.pages import PageGeometry, named_pages, page_geometry
+from transforms.partition.pdf.properties import pdf_properties
+from transforms.partition.pdf.text_layer import is_damaged, read_text_layer
 from transforms.settings import DecodeSettings, Strategy
 
 MIME_TYPE = "application/pdf"
@@ -73,7 +73,7 @@ def partition_pdf(path: Path, settings: DecodeSettings) -> PartitionedDocument:
                 found.texts, found.unread, found.garbled = layer.pages, layer.unread, layer.garbled
                 found.warnings.extend(layer.warnings)
             _read_pictures_of_text(found, pdf, readable, settings)
-        pictures = embedded_pictures(pdf, geometries, keep=settings.images)
+        pictures = embedded_pictures(pdf, geometries) if settings.images else EmbeddedPictures()
         properties = pdf_properties(pdf)
     elements = [
         element
@@ -138,8 +138,8 @@ def _opened(path: Path) -> Iterator[tuple[Any, Path, list[str], bool]]:
     """Opens a PDF.
 
     Yields:
-      The `pikepdf.Pdf`, a path that every reader opens and finds the same pages in, warnings, and whether it was damaged. The path is the document's own, or a
-      copy that qpdf has written: without the junk before the header, decrypted, with its damage repaired.
+      The `pikepdf.Pdf`, a path that every reader opens and finds the same pages in, warnings, and whether it was damaged. The path is the
+      document's own, or a copy that qpdf has written: without the junk before the header, decrypted, with its damage repaired.
     """
     import pikepdf
 

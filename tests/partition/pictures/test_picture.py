@@ -11,7 +11,7 @@ import pi_heif
 import pytest
 from PIL import Image
 
-from transforms.partition.pictures import MAX_PIXELS, image_element, picture_from_base64, picture_from_bytes, picture_from_data_uri
+from transforms.partition.pictures.picture import MAX_PIXELS, image_element, picture_from_base64, picture_from_bytes, picture_from_data_uri
 
 
 def saved(name, size=(30, 20), **options):

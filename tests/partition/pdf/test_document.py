@@ -9,10 +9,10 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 
 from transforms.model import DecodeError, Element, Picture, Status
-from transforms.partition import pdf as pdf_module
 from transforms.partition.environment import apply_decode_environment
 from transforms.partition.nlp import install_nlp
-from transforms.partition.pdf import partition_pdf, place_pictures
+from transforms.partition.pdf import document as pdf_module
+from transforms.partition.pdf.document import partition_pdf, place_pictures
 from transforms.settings import DecodeSettings, Strategy
 
 FAST = DecodeSettings(strategy=Strategy.FAST)
@@ -344,6 +344,32 @@ def test_a_truncated_pdf_is_repaired_with_a_warning_and_right_page_numbers(parti
 
     assert texts(document) == [(number, f"This is the text of page {number}.") for number in range(1, 9)]
     assert "damaged" in document.warnings[0]
+
+
+def with_broken_content(data, *numbers):
+    """The content streams of these pages are no deflate any more."""
+    with pikepdf.open(io.BytesIO(data)) as document:
+        for number in numbers:
+            document.pages[number - 1].obj.Contents = document.make_stream(b"\xff\xff no deflate", Filter=pikepdf.Name.FlateDecode)
+        stream = io.BytesIO()
+        document.save(stream, stream_decode_level=pikepdf.StreamDecodeLevel.none)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("settings", [FAST, AUTO], ids=["fast", "auto"])
+def test_a_page_of_damaged_content_is_missing_and_not_blank(partition, settings):
+    document = partition(with_broken_content(make_pdf(shown(SENTENCE, 50, 700), shown("Second.", 50, 700), b""), 2), settings)
+
+    assert texts(document) == [(1, SENTENCE)]
+    assert list(document.missing_pages) == [2]
+    assert list(document.warnings) == ["Page 2: the content is damaged and cannot be read."]
+
+
+def test_a_pdf_of_damaged_content_alone_is_corrupt_and_not_empty(partition):
+    with pytest.raises(DecodeError) as raised:
+        partition(with_broken_content(make_pdf(shown(SENTENCE, 50, 700), b""), 1), AUTO)
+
+    assert raised.value.status is Status.CORRUPT
 
 
 def test_one_page_that_pdfminer_cannot_read_costs_that_page_only(partition):

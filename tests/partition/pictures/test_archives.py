@@ -8,7 +8,7 @@ import pytest
 from openpyxl.drawing.image import Image as SheetImage
 from PIL import Image
 
-from transforms.partition.archive_pictures import ArchivePictures, odt_pictures, xlsx_pictures
+from transforms.partition.pictures.archives import ArchivePictures, odt_pictures, xlsx_pictures
 
 
 def png(height):

@@ -9,9 +9,9 @@ import pikepdf
 import pytest
 from PIL import Image
 
-from transforms.partition import pdf_images
-from transforms.partition.pdf_images import embedded_pictures
-from transforms.partition.pdf_pages import page_geometry
+from transforms.partition.pdf import images as pdf_images
+from transforms.partition.pdf.images import embedded_pictures
+from transforms.partition.pdf.pages import page_geometry
 
 MEDIA = (0, 0, 200, 100)
 
@@ -68,7 +68,7 @@ def form(content, matrix=None, **objects):
 
 @pytest.fixture
 def pictures():
-    def run(*contents, media=MEDIA, page=None, keep=True, change=None, **objects):
+    def run(*contents, media=MEDIA, page=None, change=None, **objects):
         with pikepdf.new() as document:
             made = {f"/{name}": value(document) for name, value in objects.items()}
             for content in contents:
@@ -85,7 +85,7 @@ def pictures():
             document.save(saved)
         with pikepdf.open(io.BytesIO(saved.getvalue())) as document:
             geometries = {number: page_geometry(opened.obj) for number, opened in enumerate(document.pages, start=1)}
-            return embedded_pictures(document, geometries, keep=keep)
+            return embedded_pictures(document, geometries)
 
     return run
 
@@ -368,13 +368,6 @@ def test_one_damaged_image_costs_itself_only(pictures):
     found = pictures(content, I=flate(noise(8, 8)), B=broken)
 
     assert [element.picture.width for element in found.by_page[1]][-1] == 8
-
-
-def test_without_keeping_only_the_pages_are_found(pictures):
-    found = pictures(b"", b"q 40 0 0 40 0 0 cm /I Do Q", keep=False, I=flate(noise(8, 8)))
-
-    assert found.by_page == {}
-    assert found.image_pages == {2}
 
 
 def test_the_same_document_gives_the_same_bytes_and_identifiers(pictures):
