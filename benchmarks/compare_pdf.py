@@ -1,8 +1,9 @@
 """Compares the elements of PDFs, whole, with the PDF kernel on and off: for exactness, for crashes, and for CPU time.
 
-usage: python benchmarks/compare_pdf.py FOLDER [--mutations N] [--seed S] [--largest MB] [--times] [--keep FOLDER]
+usage: python benchmarks/compare_pdf.py FOLDER [--mutations N] [--seed S] [--largest MB] [--times] [--plain] [--keep FOLDER]
 
-Each PDF below FOLDER is read twice, in two pools of child processes that differ in one variable only. Elements are compared as
+Each PDF below FOLDER is read twice, in two pools of child processes that differ in one variable only: whether the kernel is on, or with
+`--plain` whether anything is accelerated, the classification of texts included. Elements are compared as
 unstructured writes them down, to the last digit of a coordinate, and exceptions by type and message. With `--mutations`, N damaged copies
 are read as well: bytes and whole tokens changed at random places (seeded), in half of them in a copy that qpdf has unpacked, so that the
 damage reaches operators and objects and not only compressed bytes. Of those the types of elements come from a rule and not from the
@@ -31,6 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from transforms.isolation.pool import ChildFailure, ChildPool  # noqa: E402 - a script finds the package beside it
 from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT  # noqa: E402
+from transforms.partition.pdf_kernel.installation import SWITCH  # noqa: E402
 from transforms.settings import Limits  # noqa: E402
 
 TOKENS = (
@@ -64,7 +66,6 @@ def read(request: Mapping[str, Any], _: Path) -> dict[str, Any]:
     from transforms.partition.pdf_kernel.self_test import described
 
     _classify(by_rule=request["by_rule"])
-    forget()
     started = time.process_time()
     try:
         pages = extractable_elements(filename=request["path"], pdfminer_config=_config())
@@ -86,15 +87,6 @@ def _classify(*, by_rule: bool) -> None:
 
     text.is_possible_narrative_text = (lambda piece: len(piece) % 2 == 0) if by_rule else text_type.is_possible_narrative_text
     text.is_possible_title = (lambda piece: len(piece) % 3 == 0) if by_rule else text_type.is_possible_title
-
-
-def forget() -> None:
-    """Empties unstructured's caches of classified texts: with them a second reading is twice as fast as that of a new PDF."""
-    from unstructured.nlp import tokenize
-
-    for cached in vars(tokenize).values():
-        if hasattr(cached, "cache_clear") and cached is not tokenize._get_nlp:
-            cached.cache_clear()
 
 
 def _config() -> Any:
@@ -201,6 +193,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--largest", type=float, default=0.5, help="MB of the largest PDF that is mutated")
     parser.add_argument("--times", action="store_true", help="prints CPU seconds of each PDF, read three times, and the ratios")
+    parser.add_argument("--plain", action="store_true", help="compares with nothing accelerated at all, and not only without the kernel")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a reading")
     parser.add_argument("--keep", type=Path, help="folder for the elements of what differs, and for the PDF itself")
     arguments = parser.parse_args()
@@ -208,8 +201,8 @@ def main() -> int:
     limits = Limits(timeout=arguments.timeout)
     with (
         tempfile.TemporaryDirectory(prefix="compare-") as temporary,
-        _pool("off", limits) as off,
-        _pool("on", limits) as on,
+        _pool({ACCELERATION: "off"} if arguments.plain else {SWITCH: "1"}, limits) as off,
+        _pool({}, limits) as on,
     ):
         if not ask_kernel(on):
             print("The kernel is off: see `universal-decoder doctor`.")
@@ -229,10 +222,12 @@ def ask_kernel(pool: ChildPool) -> bool:
         return bool(child.call({"path": os.devnull, "keep": "", "by_rule": True})["kernel"])
 
 
-def _pool(acceleration: str, limits: Limits) -> ChildPool:
+def _pool(variables: Mapping[str, str], limits: Limits) -> ChildPool:
+    """Of children that read one PDF each: no cache of one reading is warm in the next, and each crash has one cause."""
     here = Path(__file__)
     functions = f"{here.stem}:read", f"{here.stem}:preload"
-    return ChildPool(1, limits, *functions, python_path=[str(here.parent)], environment={**DECODE_ENVIRONMENT, ACCELERATION: acceleration})
+    environment = {**DECODE_ENVIRONMENT, **variables}
+    return ChildPool(1, limits, *functions, python_path=[str(here.parent)], environment=environment, max_documents=1)
 
 
 @dataclass

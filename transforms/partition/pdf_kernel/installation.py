@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
@@ -10,6 +11,9 @@ from typing import Any
 
 from transforms.partition.deferred import deferred_onnxruntime
 from transforms.partition.environment import ACCELERATION, is_accelerated
+
+SWITCH = "UNIVERSAL_DECODER_EXACT_PDF"
+"""Environment variable: "1" leaves pdfminer as it is. `ACCELERATION` switches off this and all others."""
 
 PROVEN = {"pdfminer.six": "20260107", "unstructured": "0.27.35"}
 """The versions whose elements were compared. For others the kernel steps aside: to prove it anew takes `make compare-pdf` and this line."""
@@ -32,10 +36,15 @@ class KernelState:
         return f"{'on' if self.on else 'off'}: {self.why}"
 
 
+def is_switched_off() -> bool:
+    """Whether the environment says so, of the kernel or of all accelerations."""
+    return os.environ.get(SWITCH) == "1" or not is_accelerated()
+
+
 def availability() -> KernelState:
     """Whether this installation has a kernel that fits; imports none of it, nor unstructured. The self-test may still say no."""
-    if not is_accelerated():
-        return KernelState(False, f"switched off ({ACCELERATION}=off)")
+    if is_switched_off():
+        return KernelState(False, f"switched off ({SWITCH}=1)" if is_accelerated() else f"switched off ({ACCELERATION}=off)")
     for distribution, proven in PROVEN.items():
         try:
             version = metadata.version(distribution)
@@ -63,7 +72,7 @@ def install() -> KernelState:
     if _installed is None:
         _installed = _Installation()
         _installed.state = _installed.attempt()
-        if not _installed.state.on and is_accelerated():
+        if not _installed.state.on and not is_switched_off():
             logging.getLogger(__name__).warning(
                 "PDFs are read by pdfminer alone, which takes several times as long: %s.", _installed.state.why
             )
