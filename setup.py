@@ -40,11 +40,12 @@ def kernel() -> list[Extension]:
             [str(source)],
             extra_compile_args=FLAGS,
             extra_link_args=os.environ.get("KERNEL_FLAGS", "").split(),
-            optional=True,
         )
         for source in sources
     ]
     modules: list[Extension] = cythonize(extensions, build_dir="build/cython", quiet=True)
+    for module in modules:
+        module.optional = True  # here, as cythonize 3.3 forgets it
     return modules
 
 
@@ -56,7 +57,7 @@ setup(
     long_description_content_type="text/markdown",
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["pipeline", "pipeline.*", "transforms", "transforms.*"]),
-    package_data={"pipeline": ["py.typed"], "transforms": ["py.typed"], KERNEL.replace("/", "."): ["*.pyi"]},
+    package_data={"pipeline": ["py.typed"], "transforms": ["py.typed"], KERNEL.replace("/", "."): ["*.pxd", "*.pyi", "*.pyx"]},
     ext_modules=kernel(),
     install_requires=[
         "apache-beam==2.77.0",

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from pipeline.options import available_cpus
 from pipeline.report.words import printable
+from transforms.partition import pdf_kernel
 from transforms.partition.formats import FORMATS, TESSERACT, TOOLS, Tool
 from transforms.partition.nlp import model_version
 from transforms.settings import DECODER
@@ -73,6 +74,8 @@ class Installation:
     ocr_languages: tuple[str, ...]
     spacy_model: str | None
     """Name and version of the English model; None: nothing can be decoded."""
+    pdf_kernel: str
+    """`on` or `off`, and why; off, PDFs take several times as long, with the same results."""
     hi_res_missing: tuple[str, ...]
     """Packages and models that `--strategy hi_res` lacks; empty: it is ready."""
 
@@ -173,6 +176,7 @@ def examine() -> Installation:
         tools=tuple(ToolState(tool.name, available[tool.name], tool.sentence) for tool in TOOLS),
         ocr_languages=ocr_languages() if available[TESSERACT.name] else (),
         spacy_model=model_version(),
+        pdf_kernel=str(pdf_kernel.availability()),
         hi_res_missing=missing_for_hi_res(),
     )
 
@@ -213,6 +217,7 @@ def _facts(installation: Installation) -> list[Text]:
     def fact(name: str, value: str | None, otherwise: str = "missing") -> Text:
         return Text(f"{name:<14}").append(printable(value or otherwise), style="" if value else "red")
 
+    kernel_style = "" if installation.pdf_kernel.startswith("on") else "yellow"
     memory = f"{installation.memory_mib:,} MiB" if installation.memory_mib is not None else None
     hi_res = "ready" if not installation.hi_res_missing else None
     return [
@@ -220,6 +225,7 @@ def _facts(installation: Installation) -> list[Text]:
         fact("Apache Beam", installation.beam),
         fact("unstructured", installation.unstructured),
         fact("spaCy model", installation.spacy_model),
+        Text(f"{'PDF kernel':<14}").append(printable(installation.pdf_kernel), style=kernel_style),
         fact("OCR languages", ", ".join(installation.ocr_languages)),
         fact("hi_res", hi_res, "not ready"),
         fact("CPUs", str(installation.cpus)),

@@ -68,6 +68,8 @@ class BackfillSettings:
     retry_failed: bool
     dry_run: bool
     max_failures: float | None
+    accelerated: bool
+    """Whether children may replace code of other packages by faster code with the same results."""
     runner: str
 
 
@@ -457,6 +459,12 @@ def backfill_parser() -> argparse.ArgumentParser:
         help="documents that each worker decodes at a time, each in a process of its own (default: the CPUs of this machine)",
     )
     group.add_argument(
+        "--no-acceleration",
+        dest="acceleration",
+        action="store_false",
+        help="leave pdfminer and unstructured as they are; they give the same results with and without, but take several times as long",
+    )
+    group.add_argument(
         "--shards",
         metavar="N",
         type=_whole_number("--shards", "parts", MAX_SHARDS),
@@ -573,6 +581,7 @@ def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[Ba
         retry_failed=found.retry_failed,
         dry_run=found.dry_run,
         max_failures=found.max_failures,
+        accelerated=found.acceleration,
         runner=found.runner,
     )
     return settings, [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]

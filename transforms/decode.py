@@ -17,6 +17,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from transforms.isolation.processes import high_water_bytes, reset_high_water, resident_bytes
 from transforms.model import DecodedDocument, DecodeError, DocumentReference, ImageEntity, PartitionedDocument, Stage, Status
+from transforms.partition import pdf_kernel
+from transforms.partition.formats import PDF
 from transforms.partition.partitioner import partition_document
 from transforms.provenance.identifiers import attachment_id, document_id_from_digest
 from transforms.sections.entities import describe_entities
@@ -63,7 +65,8 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
       request: `reference`, `settings`, `started_at` and `failures`, as JSON.
       folder: the lease's own work folder.
     Returns:
-      `outcome` (of the commit) and `blobs`, a list of paths relative to OUTPUT; each lies under `folder/blobs/` by its last segment.
+      `outcome` (of the commit); `blobs`, a list of paths relative to OUTPUT, each of which lies under `folder/blobs/` by its last segment;
+      and `pdf_kernel`, of a PDF whether it was read by the kernel, and why not.
     """
     reset_high_water()
     resident_before = resident_bytes(os.getpid())  # most of it is shared with the zygote, and charged to no document
@@ -81,7 +84,8 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     added = max(high_water_bytes() - resident_before, 0)
     documents[0] = replace(documents[0], peak_memory_mb=round(added / (1 << 20), 1))
     outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
-    return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS)}
+    reader = str(pdf_kernel.state()) if documents[0].mime_type == PDF.mime_type else ""
+    return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS), "pdf_kernel": reader}
 
 
 def decode_document(path: Path, reference: DocumentReference, decoding: Decoding) -> list[DecodedDocument]:
@@ -236,7 +240,6 @@ def preload() -> None:
 
     The first table that Arrow makes of rows imports pandas (0.3 s), and the first document of each format its partitioner.
     """
-    from transforms.partition import pdf_kernel
     from transforms.partition.nlp import install_nlp, warm_up
 
     install_nlp()

@@ -22,6 +22,7 @@ from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
+from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT
 from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem
@@ -42,6 +43,8 @@ class DecodeTask:
     limits: Limits
     started_at: str
     children: int
+    accelerated: bool = True
+    """Whether faster code may take the place of other packages' code: the results are the same."""
     decoder: str = DECODER
     """module:function that a child runs; another one only in tests."""
 
@@ -109,9 +112,9 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     path = staging_path(task.settings.fingerprint, key)
     with pool.lease() as child:
         try:
-            outcome, blobs = _decode(reference, task, child)
+            outcome, blobs, kernel = _decode(reference, task, child)
         except DecodeError as error:
-            outcome, blobs = _commit_failure(reference, task, child.folder, error), []
+            outcome, blobs, kernel = _commit_failure(reference, task, child.folder, error), [], ""
         # Blobs first: a commit promises that its pictures are there.
         for blob in blobs:
             put_blob(task.output, blob, child.folder / BLOBS / Path(blob).name)
@@ -125,10 +128,11 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
         copies=reference.copies,
         size=reference.size,
         fresh=True,
+        pdf_kernel=kernel,
     )
 
 
-def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[Outcome, list[str]]:
+def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[Outcome, list[str], str]:
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
     fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
@@ -148,7 +152,7 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tup
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
         else:
-            return Outcome(**answer["outcome"]), answer["blobs"]
+            return Outcome(**answer["outcome"]), answer["blobs"], answer["pdf_kernel"]
 
 
 def _place(folder: Path) -> str:
@@ -178,10 +182,11 @@ _pools_lock = threading.Lock()
 
 def shared_pool(task: DecodeTask) -> ChildPool:
     """The one pool of this worker process for these limits: a zygote takes seconds to warm, and serves every bundle."""
-    name = json.dumps([task.children, repr(task.limits), task.decoder])
+    name = json.dumps([task.children, repr(task.limits), task.decoder, task.accelerated])
+    environment = DECODE_ENVIRONMENT if task.accelerated else {**DECODE_ENVIRONMENT, ACCELERATION: "off"}
     with _pools_lock:
         if name not in _pools:
-            _pools[name] = ChildPool(task.children, task.limits, decoder=task.decoder)
+            _pools[name] = ChildPool(task.children, task.limits, decoder=task.decoder, environment=environment)
         return _pools[name]
 
 

@@ -115,11 +115,21 @@ def show(run: FinishedRun, console: Console, seconds: float | None = None) -> No
     if manifest["counts"]["by_format"]:
         console.print()
         console.print(_format_table(manifest["counts"]["by_format"]))
+    _show_kernel(manifest, console)
     _show_slowest(findings, console)
     _show_warnings(findings, console)
     _show_letters(run, findings, console)
     _show_places(run, console)
     _show_next(run, findings, console)
+
+
+def _show_kernel(manifest: Mapping[str, Any], console: Console) -> None:
+    """Says why PDFs took longer than they could; nothing where nobody wondered, or asked for it."""
+    for why, count in manifest.get("pdf_kernel", {}).get("why", {}).items():
+        if not why.startswith("switched off"):
+            console.print()
+            read = f"{counted(count, 'PDF')} read without the PDF kernel, which takes several times as long"
+            console.print(Text(f"{read}: {printable(why)}.", style="yellow"))
 
 
 def _heading(console: Console, text: str) -> None:

@@ -24,6 +24,7 @@ BARE = Installation(
     tools=(ToolState("libmagic", True, "-"), ToolState("soffice", False, "LibreOffice converts: apt-get install libreoffice.")),
     ocr_languages=(),
     spacy_model=None,
+    pdf_kernel="off: it is not compiled",
     hi_res_missing=("torch", "microsoft/table"),
 )
 
@@ -49,6 +50,11 @@ def test_each_gap_says_how_to_fill_it():
         "  - --strategy hi_res needs torch, microsoft/table: pip install 'unstructured[all-docs]==0.27.35' && hf download microsoft/table; "
         "all other strategies work without.",
     ]
+
+
+def test_the_state_of_the_pdf_kernel_is_told():
+    assert "  PDF kernel    off: it is not compiled" in shown(BARE)
+    assert examine().pdf_kernel.partition(":")[0] in ("on", "off")
 
 
 def test_without_the_spacy_model_nothing_is_ready():

@@ -34,6 +34,7 @@ def test_only_input_and_output_are_needed_and_all_defaults_are_the_contracts():
         retry_failed=False,
         dry_run=False,
         max_failures=None,
+        accelerated=True,
         runner="DirectRunner",
     )
     assert beam == ["--runner=DirectRunner"]
@@ -72,6 +73,7 @@ def test_every_option_reaches_its_setting():
             "--started-at=2026-01-31T11:00:00.500+01:00",
             "--runner=FlinkRunner",
             "--children=2",
+            "--no-acceleration",
             "--shards=8",
         ],
         NOW,
@@ -92,6 +94,7 @@ def test_every_option_reaches_its_setting():
         retry_failed=True,
         dry_run=True,
         max_failures=0.25,
+        accelerated=False,
         runner="FlinkRunner",
     )
 

@@ -127,3 +127,13 @@ def test_a_run_can_be_published_on_an_output_with_any_name(tmp_path):
     output = Output(tmp_path / "a b%20é")
     write_manifest(output.path.as_uri(), manifest_of(write_shards(output, stage_some(output), 3)))
     assert read_manifest(str(output.path))["run_id"] == "r1"
+
+
+def test_a_manifest_tells_how_many_pdfs_were_read_with_the_kernel_and_why_not_all(output):
+    states = ["on: proven", "on: proven", "off: it is not compiled", "off: another version", "off: it is not compiled", ""]
+    staged = [output.stage(decode(f"a{number}"))._replace(pdf_kernel=state) for number, state in enumerate(states)]
+    assert manifest_of(write_shards(output, staged, 3))["pdf_kernel"] == {
+        "on": 2,
+        "off": 3,
+        "why": {"another version": 1, "it is not compiled": 2},
+    }

@@ -13,7 +13,7 @@ from apache_beam import coders
 from decoded_documents import TWO_PAGES, Output, decode, fail
 
 from transforms.model import Element, Status
-from transforms.sinks.write import PartFile, ShardResult, Tally, run_folder, shard_of, write_shard
+from transforms.sinks.write import KernelCount, PartFile, ShardResult, Tally, run_folder, shard_of, write_shard
 from transforms.storage.commit import CommitDamaged, StagedDocument
 
 
@@ -219,7 +219,9 @@ def test_all_of_one_document_id_have_one_shard_and_the_shards_share_alike():
 
 
 def test_a_result_survives_its_coder():
-    result = ShardResult(1, [PartFile("images", "images/x", 1, 2, "ab")], [Tally(True, "text/html", "ok", 1, 1, 2, 3, 0.5)])
+    result = ShardResult(
+        1, [PartFile("images", "images/x", 1, 2, "ab")], [Tally(True, "text/html", "ok", 1, 1, 2, 3, 0.5)], [KernelCount("on", 1)]
+    )
     coder = coders.registry.get_coder(ShardResult)
     assert coder.decode(coder.encode(result)) == result
 

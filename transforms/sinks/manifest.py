@@ -100,6 +100,7 @@ def build_manifest(
                 "by_format": _by_format(attachments),
             },
         },
+        "pdf_kernel": _pdf_kernel(by_shard.values()),
         "datasets": _datasets([by_shard[shard] for shard in range(shards)]),
     }
 
@@ -158,6 +159,15 @@ def read_manifest(output: str, run_id: str | None = None) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"There is no finished run {run_id} in {output}.") from error
     return manifest
+
+
+def _pdf_kernel(results: Iterable[ShardResult]) -> dict[str, Any]:
+    """How many of the PDFs that this run decoded were read with the kernel, and the reasons of the others."""
+    counts: Counter[str] = Counter()
+    for result in results:
+        counts.update({count.state: count.pdfs for count in result.pdf_kernel})
+    off = {state.partition(": ")[2]: count for state, count in sorted(counts.items()) if state.startswith("off")}
+    return {"on": sum(counts.values()) - sum(off.values()), "off": sum(off.values()), "why": off}
 
 
 def _by_status(tallies: Iterable[Tally]) -> dict[str, int]:

@@ -4,7 +4,7 @@ No Beam here: the job calls `write_shard` once for each shard, also for one with
 """
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -40,12 +40,21 @@ class Tally(NamedTuple):
     seconds: float = 0.0
 
 
+class KernelCount(NamedTuple):
+    """How many PDFs this run read in one state of the PDF kernel."""
+
+    state: str
+    """`on` or `off`, with the reason."""
+    pdfs: int
+
+
 class ShardResult(NamedTuple):
     """What one call of `write_shard` published."""
 
     shard: int
     parts: Sequence[PartFile]
     tallies: Sequence[Tally]
+    pdf_kernel: Sequence[KernelCount] = ()
 
 
 def run_folder(output: str, run_id: str) -> str:
@@ -91,7 +100,8 @@ def write_shard(output: str, run_id: str, shard: int, shards: int, staged: Seque
         for name, path, stream, writer in open_parts:
             writer.close()
             parts.append(PartFile(name, path, writer.rows, stream.tell(), stream.sha256))
-    return ShardResult(shard, parts, counts.tallies())
+    kernel = Counter(document.pdf_kernel for document in staged if document.pdf_kernel)
+    return ShardResult(shard, parts, counts.tallies(), [KernelCount(*count) for count in sorted(kernel.items())])
 
 
 def _write(output: str, staged: Sequence[StagedDocument], writers: Sequence[PartWriter], counts: "_Counts") -> None:

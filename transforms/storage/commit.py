@@ -96,6 +96,8 @@ class StagedDocument(NamedTuple):
     """Bytes of the document; -1: unknown."""
     fresh: bool = True
     """Whether this run decoded it."""
+    pdf_kernel: str = ""
+    """Of a PDF that this run decoded: `on` or `off`, with the reason."""
 
 
 @dataclass(frozen=True)

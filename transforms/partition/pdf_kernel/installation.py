@@ -11,6 +11,7 @@ from typing import Any
 
 from transforms.partition.deferred import deferred_onnxruntime
 from transforms.partition.environment import ACCELERATION, is_accelerated
+from transforms.partition.nlp import install_nlp
 
 SWITCH = "UNIVERSAL_DECODER_EXACT_PDF"
 """Environment variable: "1" leaves pdfminer as it is. `ACCELERATION` switches off this and all others."""
@@ -99,6 +100,7 @@ class _Installation:
         if not available.on:
             return available
         try:
+            install_nlp()
             with deferred_onnxruntime():
                 importlib.import_module("unstructured.partition.pdf")
             self_test = importlib.import_module(f"{_PACKAGE}.self_test")
