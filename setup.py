@@ -71,6 +71,7 @@ setup(
         "rich>=15",  # progress bar and tables of the command line
     ],
     extras_require={
+        "build": ["Cython==3.3.1"],  # as in pyproject.toml: the lock brings it, as `make setup` builds without isolation
         "test": TEST,
         "lint": ["mypy>=2.4", "ruff>=0.17", "types-psutil"],
     },

@@ -16,5 +16,5 @@ elif sudo -n true 2> /dev/null; then
   sudo apt-get update -qq
   sudo DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing > /dev/null
 else
-  echo "Missing Debian packages:$missing. Without them some formats are not decoded: sudo apt-get install$missing" >&2
+  echo "Missing Debian packages:$missing. Without them some documents are not decoded, or take longer: sudo apt-get install$missing" >&2
 fi
