@@ -1,6 +1,6 @@
 """Compares the elements of PDFs, whole, with the PDF kernel on and off: for exactness, for crashes, and for CPU time.
 
-usage: python benchmarks/compare_pdf.py FOLDER [--mutations N] [--seed S] [--largest MB] [--times] [--plain] [--keep FOLDER]
+usage: python benchmarks/compare_pdf.py FOLDER [--mutations N] [--seed S] [--largest MB] [--times] [--rounds N] [--plain] [--keep FOLDER]
 
 Each PDF below FOLDER is read twice, in two pools of child processes that differ in one variable only: whether the kernel is on, or with
 `--plain` whether anything is accelerated, the classification of texts included. Elements are compared as
@@ -192,7 +192,8 @@ def main() -> int:
     parser.add_argument("--only-mutations", action="store_true", help="leaves the PDFs themselves out")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--largest", type=float, default=0.5, help="MB of the largest PDF that is mutated")
-    parser.add_argument("--times", action="store_true", help="prints CPU seconds of each PDF, read three times, and the ratios")
+    parser.add_argument("--times", action="store_true", help="prints CPU seconds of each PDF, and the ratios")
+    parser.add_argument("--rounds", type=int, default=1, help="times that each PDF is read by both in turn; the fastest counts")
     parser.add_argument("--plain", action="store_true", help="compares with nothing accelerated at all, and not only without the kernel")
     parser.add_argument("--timeout", type=float, default=300, help="seconds a reading")
     parser.add_argument("--keep", type=Path, help="folder for the elements of what differs, and for the PDF itself")
@@ -207,7 +208,7 @@ def main() -> int:
         if not ask_kernel(on):
             print("The kernel is off: see `universal-decoder doctor`.")
             return 2
-        comparison = Comparison(off, on, arguments.times, arguments.keep)
+        comparison = Comparison(off, on, arguments.times, arguments.rounds, arguments.keep)
         for path in () if arguments.only_mutations else paths:
             comparison.compare(path.name, path)
         small = [path for path in paths if path.stat().st_size <= arguments.largest * 1e6]
@@ -237,6 +238,7 @@ class Comparison:
     off: ChildPool
     on: ChildPool
     times: bool
+    rounds: int
     keep: Path | None
     tally: Counter[str] = field(default_factory=Counter)
     readings: list[tuple[Reading, Reading]] = field(default_factory=list)
@@ -261,8 +263,8 @@ class Comparison:
             self._keep(label, path)
 
     def _fastest(self, path: Path, *, by_rule: bool) -> tuple[Reading, Reading]:
-        """Of three readings in turn where times matter: the machine may be shared."""
-        rounds = [(ask(self.off, path, by_rule=by_rule), ask(self.on, path, by_rule=by_rule)) for _ in range(3 if self.times else 1)]
+        """Of several readings in turn: the machine may be shared."""
+        rounds = [(ask(self.off, path, by_rule=by_rule), ask(self.on, path, by_rule=by_rule)) for _ in range(self.rounds)]
         first, second = rounds[-1]
         if not (first.ended or second.ended):
             first.seconds = min(one.seconds for one, _ in rounds)

@@ -26,6 +26,7 @@ cdef object _DICT_BEGIN = KWD(b"<<"), _DICT_END = KWD(b">>")
 cdef object _PROCEDURE_BEGIN = KWD(b"{"), _PROCEDURE_END = KWD(b"}")
 cdef object _IMAGE_BEGIN = KWD(b"BI"), _IMAGE_DATA = KWD(b"ID"), _IMAGE_END = KWD(b"EI")
 cdef object _LINE_END = re.compile(rb"(\x0d\x0a|[\x0d\x0a])$")
+cdef object _HUGE = 10**18
 cdef bytes _EI = b"EI"
 cdef bytes _ASCII85_END = b"~>"
 
@@ -169,6 +170,15 @@ cdef bytes _inline_data(Tokenizer tokenizer, bytes end):
 # --- operators ---------------------------------------------------------------------------------------------------------------------------
 
 cdef object _SHOW = KWD(b"Tj"), _SHOW_AND_MOVE = KWD(b"TJ")
+# What a path operator adds to the path. Only the letters are ever looked at: by `KernelDevice.paint_path`, which counts the subpaths of figures.
+cdef dict _PATH_OPERATORS = {
+    KWD(b"m"): [("m",)],
+    KWD(b"l"): [("l",)],
+    KWD(b"c"): [("c",)],
+    KWD(b"v"): [("v",)],
+    KWD(b"y"): [("y",)],
+    KWD(b"re"): [("m",), ("l",), ("l",), ("l",), ("h",)],
+}
 cdef dict _operators = {}       # class of interpreter -> keyword -> (method or None, number of operands)
 
 
@@ -208,7 +218,11 @@ cpdef int run_operators(interpreter, list objects) except -1:
         else:
             operands = stack[there - wanted:]
             del stack[there - wanted:]
-        if item is _SHOW_AND_MOVE:
+        if item in _PATH_OPERATORS:
+            if _are_numbers(operands):
+                interpreter.curpath.extend(_PATH_OPERATORS[item])
+                continue
+        elif item is _SHOW_AND_MOVE:
             if show_text(interpreter, operands[0]):
                 continue
         elif item is _SHOW:
@@ -216,6 +230,16 @@ cpdef int run_operators(interpreter, list objects) except -1:
                 continue
         method(interpreter, *operands)
     return 0
+
+
+cdef bint _are_numbers(list operands) except -1:
+    """Whether `safe_float` gives a number for each: any float, and an int that is not huge. Others go to the original, which warns of them."""
+    for operand in operands:
+        if type(operand) is float:
+            continue
+        if type(operand) is not int or not -_HUGE < operand < _HUGE:
+            return False
+    return True
 
 
 cdef tuple _find_operator(type interpreter, keyword):
