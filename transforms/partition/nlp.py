@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from transforms.model import DecodeError, Stage, Status
+from transforms.partition.acceleration.installation import Acceleration, accelerate
 from transforms.partition.deferred import deferred_onnxruntime
 from transforms.partition.environment import apply_decode_environment
 from transforms.settings import DecodeSettings
@@ -37,9 +38,12 @@ def model_version() -> str | None:
 
 
 @lru_cache(maxsize=1)
-def install_nlp() -> None:
-    """Hands the installed spaCy model to unstructured. Idempotent; loads the model once a process (about a second).
+def install_nlp() -> Acceleration:
+    """Hands the installed spaCy model to unstructured, and makes its classification fast. Idempotent; loads the model once a process
+    (about a second).
 
+    Returns:
+      Whether unstructured was accelerated, and if not, why: results are the same either way.
     Raises:
       DecodeError: `missing_tool` when no package of the model is installed.
     """
@@ -58,6 +62,10 @@ def install_nlp() -> None:
     logging.getLogger("unstructured").setLevel(logging.ERROR)
     # "File encoding was inferred": said once a document in its own warnings, where it can be read (`text_encoding`).
     warnings.filterwarnings("ignore", module=r"unstructured\..*")
+    acceleration = accelerate(model)
+    if not acceleration.on and not acceleration.is_wanted_off:
+        logging.getLogger(__name__).warning("Decoding is slower than it could be: unstructured is not accelerated. %s", acceleration.reason)
+    return acceleration
 
 
 def warm_up() -> None:

@@ -1,0 +1,122 @@
+"""Puts the accelerations in place: all of them or none, and only where they were proven.
+
+They replace functions inside of other packages, so each of these has to be the very version whose functions were read. And because a
+version does not say how it was built (BLAS libraries differ), a self-test compares answers with the original functions' before anything
+is replaced. Where either fails the library works as it came, which costs time and nothing else.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from types import MappingProxyType
+from typing import Any
+
+from transforms.partition.acceleration.patches import Patches
+
+SWITCH = "UNIVERSAL_DECODER_EXACT_NLP"
+"""Environment variable: "1" leaves unstructured as it is. A variable and no setting of a decode, because the zygote decides before it has
+seen any request, and because it changes no result (so it must not change the fingerprint either)."""
+
+PROVEN: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "unstructured": frozenset({"0.27.35"}),
+        "spacy": frozenset({"3.8.18"}),
+        "thinc": frozenset({"8.3.14"}),
+        "langdetect": frozenset({"1.0.9"}),
+    }
+)
+"""Versions whose functions the modules of this package equal. A new one is added when `benchmarks/identical.py` has found no difference."""
+
+MODEL_VERSIONS = frozenset({"3.8.0"})
+"""Of en_core_web_sm."""
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """Whether the accelerations are in place."""
+
+    on: bool
+    reason: str = ""
+    """Why not: a sentence."""
+    is_wanted_off: bool = False
+    """Whether that is what the operator asked for."""
+
+
+_patches: Patches | None = None
+
+
+def is_switched_off() -> bool:
+    """Whether the environment says so."""
+    return os.environ.get(SWITCH) == "1"
+
+
+def unproven() -> str:
+    """What stands against accelerations by the versions of the installed distributions: a sentence, or nothing. Imports none of them."""
+    for name, versions in PROVEN.items():
+        try:
+            installed = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return f"{name} is not installed."
+        if installed not in versions:
+            return f"{name} {installed} is installed, and they were proven with {' and '.join(sorted(versions))}."
+    return ""
+
+
+def accelerate(nlp: Any) -> Acceleration:
+    """Replaces what can be faster in unstructured; does nothing the second time.
+
+    Args:
+      nlp: the spaCy pipeline that unstructured uses.
+    Returns:
+      Whether that was done, or why not.
+    """
+    global _patches
+    if _patches is not None:
+        return Acceleration(on=True)
+    if is_switched_off():
+        return Acceleration(on=False, reason=f"They were switched off ({SWITCH}=1, --exact-nlp).", is_wanted_off=True)
+    reason = unproven()
+    if not reason and nlp.meta["version"] not in MODEL_VERSIONS:
+        reason = f"en_core_web_sm {nlp.meta['version']} is installed, and they were proven with {' and '.join(sorted(MODEL_VERSIONS))}."
+    if reason:
+        return Acceleration(on=False, reason=reason)
+    from transforms.partition.acceleration import self_test
+    from transforms.partition.acceleration.classification import Classifier
+    from transforms.partition.acceleration.verbs import UnknownModelError
+
+    try:
+        classifier = Classifier.of(nlp)
+    except (UnknownModelError, AttributeError, IndexError, KeyError, ValueError) as error:
+        return Acceleration(on=False, reason=f"The language model is built in another way: {error}.")
+    difference = self_test.find_difference(nlp, classifier)
+    if difference:
+        return Acceleration(on=False, reason=difference)
+    _patches = _install(classifier)
+    return Acceleration(on=True)
+
+
+def restore() -> None:
+    """Puts unstructured back as it came."""
+    global _patches
+    if _patches is not None:
+        _patches.undo()
+        _patches = None
+
+
+def _install(classifier: Any) -> Patches:
+    from unstructured.partition import text_type
+    from unstructured.partition.common import lang
+
+    from transforms.partition.acceleration import documents, languages, words
+
+    patches = Patches("unstructured")
+    for name in ("is_possible_narrative_text", "is_possible_title", "exceeds_cap_ratio", "contains_verb"):
+        patches.function(text_type, name, getattr(classifier, name))
+    patches.function(text_type, "under_non_alpha_ratio", words.under_non_alpha_ratio)
+    patches.function(lang, "detect_langs", languages.detect_langs)
+    classes = documents.LateClasses(classifier)
+    documents.batch_html(patches, classes)
+    documents.batch_docx(patches, classes)
+    documents.batch_text(patches, classifier)
+    return patches
