@@ -19,7 +19,7 @@ backfill: setup
 	$(BIN)/universal-decoder backfill --input $(LIBRARY) --output $(OUTPUT) $(ARGS)
 
 test: setup
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n 2 $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

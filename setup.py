@@ -22,7 +22,6 @@ setup(
     description="Batch backfill for TrustGraph: decodes a whole library of documents of any format into texts, images and provenance",
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
-    license="Apache-2.0",
     python_requires=">=3.11,<3.14",
     packages=find_packages(include=["pipeline", "pipeline.*", "transforms", "transforms.*"]),
     package_data={"pipeline": ["py.typed"], "transforms": ["py.typed"]},

@@ -20,8 +20,29 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 SUFFIXES = frozenset(
-    (".csv", ".docx", ".eml", ".epub", ".htm", ".html", ".json", ".md", ".msg", ".ndjson", ".odt", ".org", ".pdf", ".pptx", ".rst", ".rtf")
-    + (".tsv", ".txt", ".xls", ".xlsx", ".xml")
+    {
+        ".csv",
+        ".docx",
+        ".eml",
+        ".epub",
+        ".htm",
+        ".html",
+        ".json",
+        ".md",
+        ".msg",
+        ".ndjson",
+        ".odt",
+        ".org",
+        ".pdf",
+        ".pptx",
+        ".rst",
+        ".rtf",
+        ".tsv",
+        ".txt",
+        ".xls",
+        ".xlsx",
+        ".xml",
+    }
 )
 """Formats that both know without a tool or model beside the light installation."""
 

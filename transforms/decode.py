@@ -5,6 +5,7 @@ PDF cost more to hand over than to group. The parent fetches the bytes before an
 """
 
 import hashlib
+import os
 import tempfile
 import time
 import traceback
@@ -14,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from transforms.isolation.processes import high_water_bytes, reset_high_water, resident_bytes
 from transforms.model import DecodedDocument, DecodeError, DocumentReference, ImageEntity, PartitionedDocument, Stage, Status
-from transforms.partition.memory import added_memory_mb, start_measurement
 from transforms.partition.partitioner import partition_document
 from transforms.provenance.identifiers import attachment_id, document_id_from_digest
 from transforms.sections.entities import describe_entities
@@ -64,7 +65,8 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     Returns:
       `outcome` (of the commit) and `blobs`, a list of paths relative to OUTPUT; each lies under `folder/blobs/` by its last segment.
     """
-    memory = start_measurement()
+    reset_high_water()
+    resident_before = resident_bytes(os.getpid())  # most of it is shared with the zygote, and charged to no document
 
     def enter(place: str) -> None:
         (folder / PLACE).write_text(place, encoding="utf-8")
@@ -76,7 +78,8 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         enter=enter,
     )
     documents = decode_document(folder / DOCUMENT, DocumentReference(**request["reference"]), decoding)
-    documents[0] = replace(documents[0], peak_memory_mb=added_memory_mb(memory))
+    added = max(high_water_bytes() - resident_before, 0)
+    documents[0] = replace(documents[0], peak_memory_mb=round(added / (1 << 20), 1))
     outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
     return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS)}
 
@@ -129,6 +132,7 @@ def _decode(path: Path, found: DecodedDocument, name: str, decoding: Decoding, p
         attachments = partitioned.attachments
         decoded = describe(partitioned, found, decoding.settings)
     except DecodeError as error:
+        found = replace(found, mime_type=error.mime_type or found.mime_type)
         decoded = dead(found, error.status, error.message, error.stage, error.__cause__)
     except MemoryError as error:
         decoded = dead(found, Status.OUT_OF_MEMORY, "The document asked for more memory than there is.", Stage.PARTITION, error)

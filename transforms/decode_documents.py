@@ -20,8 +20,8 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded
+from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
-from transforms.partition.isolation import Child, ChildFailure, ChildPool
 from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem

@@ -54,6 +54,9 @@ class DecodeError(Exception):
     `message` is one sentence for the operator. `__cause__` carries the library's exception where there is one.
     """
 
+    mime_type: str = ""
+    """Of the document, as far as it was found out before."""
+
     def __init__(self, status: Status, message: str, stage: Stage = Stage.PARTITION) -> None:
         super().__init__(message)
         self.status = status

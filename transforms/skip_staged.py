@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import apache_beam as beam
 from apache_beam.pvalue import TaggedOutput
@@ -15,7 +15,7 @@ from transforms.storage.staging import PREFIX_LENGTH, find_staged, staging_key
 STAGED: Literal["staged"] = "staged"
 MISSING: Literal["missing"] = "missing"
 
-Sorted = TaggedOutput[Literal["staged"], StagedDocument] | TaggedOutput[Literal["missing"], DocumentReference]
+Sorted: TypeAlias = TaggedOutput[Literal["staged"], StagedDocument] | TaggedOutput[Literal["missing"], DocumentReference]
 """An output of the one kind or the other; Beam takes their types, and so their coders, from here."""
 
 

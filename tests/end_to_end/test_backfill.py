@@ -33,6 +33,12 @@ def test_dead_letters_are_the_documents_that_gave_nothing_and_hold_their_referen
     assert all(letter["message"] and letter["reference"]["uri"] == letter["source_uri"] for letter in sample_run.dead_letters())
 
 
+def test_the_format_of_a_dead_letter_is_told_as_far_as_it_was_found_out(sample_run: FinishedRun) -> None:
+    formats = {row["status"]: row["mime_type"] for row in sample_run.rows("documents")}
+
+    assert formats["encrypted"] == "application/pdf"
+
+
 def test_the_slices_of_a_text_give_its_elements_and_the_texts_give_the_document(sample_run: FinishedRun) -> None:
     by_document: dict[str, list[dict]] = {}
     for row in sample_run.rows("text_documents"):

@@ -109,6 +109,15 @@ def test_page_breaks_are_left_out_and_html_belongs_to_tables_only():
     ]
 
 
+def test_a_form_without_text_says_its_keys_and_values():
+    from unstructured.documents.elements import FormKeysValues
+
+    pairs = [{"key": {"text": "Name:"}, "value": {"text": "Ada"}}, {"key": {"text": "Signature"}, "value": None}]
+    form = FormKeysValues(text="")
+    form.metadata.key_value_pairs = pairs
+    assert from_unstructured([form])[0].text == "Name: Ada\nSignature:"
+
+
 def test_the_language_of_elements_that_we_made_is_detected():
     spanish = [Element("Table", text="El presupuesto de la ciudad para el año que viene fue aprobado ayer por la noche")]
     assert detect_languages(spanish)[0].languages == ("spa",)

@@ -13,7 +13,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(program):
-    return subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True).stdout
+    environment = {**os.environ, **DECODE_ENVIRONMENT}
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=True
+    ).stdout
 
 
 def test_the_model_is_the_installed_one_and_the_download_cannot_be_reached():
@@ -59,3 +62,17 @@ def test_the_environment_of_a_decode_says_no_to_the_network_and_to_threads():
     assert {"DO_NOT_TRACK", "SCARF_NO_ANALYTICS", "UNSTRUCTURED_DISABLE_NOTICE", "HF_HUB_OFFLINE"} <= set(DECODE_ENVIRONMENT)
     assert DECODE_ENVIRONMENT["OMP_NUM_THREADS"] == DECODE_ENVIRONMENT["OPENBLAS_NUM_THREADS"] == "1"
     assert all(os.environ[name] == value for name, value in DECODE_ENVIRONMENT.items() if name in os.environ)
+
+
+def test_onnxruntime_comes_when_it_is_first_used():
+    program = (
+        "import sys\n"
+        "from transforms.partition.deferred import deferred_onnxruntime\n"
+        "with deferred_onnxruntime():\n"
+        "    import unstructured_inference.models.detectron2onnx as first\n"
+        "    import unstructured_inference.models.yolox as second\n"
+        "print('onnxruntime' in sys.modules)\n"
+        "print('CPUExecutionProvider' in first.C.get_available_providers(), second.onnxruntime.InferenceSession.__name__)\n"
+        "print(str(first.QuantType.QUInt8), 'onnxruntime' in sys.modules)\n"
+    )
+    assert run(program) == "False\nTrue InferenceSession\nQUInt8 True\n"

@@ -81,7 +81,7 @@ def test_references_that_cannot_be_used_are_told(settings, tmp_path):
     assert plan.formats["HTML"].documents == 1
     assert plan.formats["unusable reference"].documents == 1
     text = shown(plan, settings())
-    assert f"- file://{file}#line=2: " in text
+    assert "/references.jsonl#line=2: " in text
     assert "\x1b" not in text
 
 

@@ -41,7 +41,7 @@ def _from_unstructured(element: Any, images: bool, resolve: Callable[[str], Pict
     metadata = element.metadata
     return Element(
         category=element.category,
-        text=clean_text(element.text or ""),
+        text=clean_text(element.text or _form_text(metadata.key_value_pairs)),
         element_id=str(element.id),
         html=clean_text(metadata.text_as_html or "") if element.category == TABLE else "",
         page_number=metadata.page_number,
@@ -51,6 +51,15 @@ def _from_unstructured(element: Any, images: bool, resolve: Callable[[str], Pict
         languages=tuple(metadata.languages or ()),
         picture=_picture(metadata, resolve) if element.category == IMAGE and images else None,
     )
+
+
+def _form_text(pairs: Any) -> str:
+    """A form's keys and values, a line each: an element of the kind FormKeysValues (in a JSON file of elements) has no other text."""
+    lines = []
+    for pair in pairs if isinstance(pairs, list) else ():
+        key, value = (str((pair.get(side) or {}).get("text") or "").strip() for side in ("key", "value"))
+        lines.append(f"{key.rstrip(' :')}: {value}".strip())
+    return "\n".join(lines)
 
 
 def clean_text(text: str) -> str:
@@ -80,7 +89,7 @@ def fractions_of_page(coordinates: Any) -> Box | None:
 
 
 def _picture(metadata: Any, resolve: Callable[[str], Picture | None] | None) -> Picture | None:
-    from transforms.partition.pictures import picture_from_base64, picture_from_data_uri
+    from transforms.partition.pictures.picture import picture_from_base64, picture_from_data_uri
 
     if metadata.image_base64:
         return picture_from_base64(metadata.image_base64)

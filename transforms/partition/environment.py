@@ -18,6 +18,8 @@ DECODE_ENVIRONMENT: Mapping[str, str] = MappingProxyType(
         "OMP_THREAD_LIMIT": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        # pyarrow 25.0.1 starts a thread at its import, whichever memory pool it uses.
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
     }
 )
 

@@ -9,11 +9,11 @@ from email.message import EmailMessage
 from typing import Any
 
 from transforms.model import Attachment, Element, PartitionedDocument, Picture
-from transforms.partition import conversion
 from transforms.partition.containers import corrupt, encrypted
 from transforms.partition.elements import clean_text, from_unstructured
 from transforms.partition.markup import html_elements
-from transforms.partition.pictures import image_element, picture_from_bytes
+from transforms.partition.office import conversion
+from transforms.partition.pictures.picture import image_element, picture_from_bytes
 from transforms.partition.properties import iso_date
 from transforms.partition.source import Source, reading
 from transforms.partition.text_encoding import decode_text

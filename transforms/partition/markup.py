@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from transforms.model import Element, PartitionedDocument, Picture
-from transforms.partition import conversion
-from transforms.partition.archive_pictures import ArchivePictures
 from transforms.partition.elements import from_unstructured
-from transforms.partition.picture_partitioners import register_picture_partitioners
+from transforms.partition.office import conversion
+from transforms.partition.pictures.archives import ArchivePictures
+from transforms.partition.pictures.partitioners import register_picture_partitioners
 from transforms.partition.properties import Properties, epub_properties, html_properties, iso_date
 from transforms.partition.source import Source, reading
 from transforms.partition.text_encoding import DecodedText, decode_text

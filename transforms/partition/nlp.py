@@ -1,5 +1,6 @@
 """Gives unstructured the spaCy model that it classifies text with, from an installed package and never from the network."""
 
+import contextlib
 import importlib
 import importlib.util
 import logging
@@ -13,6 +14,7 @@ from typing import Any
 
 from transforms.model import DecodeError, Stage, Status
 from transforms.partition.acceleration.installation import Acceleration, accelerate
+from transforms.partition.deferred import deferred_onnxruntime
 from transforms.partition.environment import apply_decode_environment
 from transforms.settings import DecodeSettings
 
@@ -73,6 +75,8 @@ def warm_up() -> None:
     """
     from transforms.partition.partitioner import partition_document
 
+    with deferred_onnxruntime(), contextlib.suppress(ImportError):
+        importlib.import_module("unstructured.partition.pdf")
     settings = DecodeSettings()
     with tempfile.TemporaryDirectory(prefix="universal-decoder-warm-") as folder:
         for name, make in _TINY_DOCUMENTS.items():

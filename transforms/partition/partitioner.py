@@ -5,7 +5,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from transforms.model import PartitionedDocument
+from transforms.model import DecodeError, PartitionedDocument
 from transforms.partition import formats
 from transforms.partition.containers import missing_tool
 from transforms.partition.detect import detect_format
@@ -17,15 +17,15 @@ from transforms.partition.source import Source
 from transforms.settings import DecodeSettings
 
 _PARTITIONERS: Mapping[str, tuple[str, str]] = {
-    formats.DOCX.name: ("word", "partition_docx"),
-    formats.DOC.name: ("word", "partition_doc"),
-    formats.ODT.name: ("word", "partition_odt"),
-    formats.PPTX.name: ("presentations", "partition_pptx"),
-    formats.PPT.name: ("presentations", "partition_ppt"),
-    formats.ODP.name: ("presentations", "partition_odp"),
-    formats.XLSX.name: ("spreadsheets", "partition_xlsx"),
-    formats.XLS.name: ("spreadsheets", "partition_xls"),
-    formats.ODS.name: ("spreadsheets", "partition_ods"),
+    formats.DOCX.name: ("office.word", "partition_docx"),
+    formats.DOC.name: ("office.word", "partition_doc"),
+    formats.ODT.name: ("office.word", "partition_odt"),
+    formats.PPTX.name: ("office.presentations", "partition_pptx"),
+    formats.PPT.name: ("office.presentations", "partition_ppt"),
+    formats.ODP.name: ("office.presentations", "partition_odp"),
+    formats.XLSX.name: ("office.spreadsheets", "partition_xlsx"),
+    formats.XLS.name: ("office.spreadsheets", "partition_xls"),
+    formats.ODS.name: ("office.spreadsheets", "partition_ods"),
     formats.HTML.name: ("markup", "partition_html"),
     formats.MARKDOWN.name: ("markup", "partition_markdown"),
     formats.RST.name: ("markup", "partition_rst"),
@@ -62,13 +62,21 @@ def partition_document(path: Path, *, declared_mime_type: str, name: str, settin
     known = detect_format(path, declared_mime_type, name)
     if _is_blank(path):
         return PartitionedDocument(elements=(), mime_type=known.mime_type, page_based=known.page_based)
-    lacking = missing_tool(known)
+    try:
+        document = _partition(Source(path, known, settings, name, declared_mime_type))
+    except DecodeError as error:
+        error.mime_type = known.mime_type
+        raise
+    linked = link_elements(document.elements, page_based=document.page_based, outline_over_pages=known is formats.PDF)
+    return replace(document, elements=linked)
+
+
+def _partition(source: Source) -> PartitionedDocument:
+    lacking = missing_tool(source.format)
     if lacking is not None:
         raise lacking
     install_nlp()
-    document = _dispatch(known)(Source(path, known, settings, name, declared_mime_type))
-    linked = link_elements(document.elements, page_based=document.page_based, outline_over_pages=known is formats.PDF)
-    return replace(document, elements=linked)
+    return _dispatch(source.format)(source)
 
 
 def _dispatch(known: Format) -> Callable[[Source], PartitionedDocument]:
@@ -82,7 +90,7 @@ def _dispatch(known: Format) -> Callable[[Source], PartitionedDocument]:
 
 
 def _partition_pdf(source: Source) -> PartitionedDocument:
-    from transforms.partition.pdf import partition_pdf
+    from transforms.partition.pdf.document import partition_pdf
 
     return partition_pdf(source.path, source.settings)
 

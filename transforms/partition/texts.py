@@ -1,11 +1,13 @@
 """Plain texts and data files: text, CSV, TSV, XML, JSON and NDJSON."""
 
 import csv
+import io
 import json
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from transforms.model import Element, PartitionedDocument
 from transforms.partition import formats
@@ -65,11 +67,11 @@ def _table(source: Source, decoded: DecodedText, delimiter: str) -> PartitionedD
 def read_rows(text: str, delimiter: str) -> list[list[str]]:
     """The rows of a delimited text without the blank ones. Quotes that never close are read as characters."""
     csv.field_size_limit(CELL_LIMIT)
-    lines = text.replace("\x00", "").splitlines(keepends=True)
+    text = text.replace("\x00", "")
     try:
-        rows = list(csv.reader(lines, delimiter=delimiter, strict=True))
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
     except csv.Error:
-        rows = list(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=csv.QUOTE_NONE))
     return [row for row in rows if any(cell.strip() for cell in row)]
 
 
@@ -79,7 +81,7 @@ def find_delimiter(text: str) -> str:
     The csv module's Sniffer takes letters for delimiters of a single column.
     """
     csv.field_size_limit(CELL_LIMIT)
-    lines = [line for line in text.splitlines()[: SNIFFED_ROWS * 2] if line.strip()][:SNIFFED_ROWS]
+    lines = list(islice((line for line in io.StringIO(text.replace("\x00", ""), newline="") if line.strip()), SNIFFED_ROWS))
     best, best_share = ",", 0.0
     for delimiter in DELIMITERS:
         try:

@@ -34,6 +34,7 @@ PROVEN: Mapping[str, frozenset[str]] = MappingProxyType(
 MODEL_VERSIONS = frozenset({"3.8.0"})
 """Of en_core_web_sm."""
 
+
 @dataclass(frozen=True)
 class Acceleration:
     """Whether the accelerations are in place."""

@@ -13,7 +13,6 @@ from langdetect import detector_factory
 from langdetect.detector import Detector
 from langdetect.lang_detect_exception import ErrorCode, LangDetectException
 from langdetect.utils.ngram import NGram
-from langdetect.utils.unicode_block import unicode_block
 from numpy.typing import NDArray
 
 KEPT_WORDS = 20_000

@@ -48,7 +48,10 @@ def _is_batching_exact(nlp: Any) -> bool:
     the number of rows. Sentence boundaries rest on it, as the parser's choices leave no trace of how close they were."""
     model = nlp.get_pipe("tok2vec").model
     docs = [nlp.make_doc(text) for text in TEXTS if text]
-    return all(np.array_equal(alone, together) for alone, together in zip([model.predict([doc])[0] for doc in docs], model.predict(docs), strict=True))
+    return all(
+        np.array_equal(alone, together)
+        for alone, together in zip([model.predict([doc])[0] for doc in docs], model.predict(docs), strict=True)
+    )
 
 
 def _are_scores_equal(nlp: Any, classifier: Classifier, text: str) -> bool:

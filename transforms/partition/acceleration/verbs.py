@@ -132,7 +132,10 @@ class Verbs:
         The model itself pads a text with zeros, as many as its layers reach.
         """
         reach = self._layers.reach
-        pieces = [search.features[max(0, search.position - reach) : search.position + size + reach] for search, size in zip(searches, sizes, strict=True)]
+        pieces = [
+            search.features[max(0, search.position - reach) : search.position + size + reach]
+            for search, size in zip(searches, sizes, strict=True)
+        ]
         numbers = self._embeddings.numbers(np.concatenate(pieces))
         places = np.zeros((len(searches), max(sizes) + 2 * reach), np.intp)
         taken = 0

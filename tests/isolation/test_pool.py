@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import transforms
+from transforms.isolation.pool import POOL_VARIABLE, ChildFailure, ChildPool, IsolationError, PoolClosedError
+from transforms.isolation.processes import children_of, start_time
 from transforms.model import DecodeError, Status
-from transforms.partition.isolation import POOL_VARIABLE, ChildFailure, ChildPool, IsolationError, PoolClosedError
-from transforms.partition.processes import children_of, start_time
 from transforms.settings import Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -124,7 +124,7 @@ def test_a_child_is_a_session_of_its_own_and_forked_not_started(pool):
     assert facts["session"] == facts["group"] == facts["pid"]
     assert facts["session"] != os.getsid(0)
     assert children_of(os.getpid()).count(facts["guard"]) == 1
-    assert facts["main"] == "transforms.partition.zygote"
+    assert facts["main"] == "transforms.isolation.zygote"
     assert facts["ignored"] == []
     # stdin, stdout, stderr, the connection, the dead end of the zygote's wake-up pipe, and the one that lists them
     assert facts["descriptors"] <= 6
@@ -263,7 +263,7 @@ def test_a_child_killed_by_a_signal(pool, number):
 
 def test_a_child_that_the_kernel_kills_for_want_of_memory(pool, monkeypatch):
     call(pool, "echo")
-    monkeypatch.setattr("transforms.partition.isolation.oom_kills", lambda: 1 << 40)  # a machine out of memory cannot be had in a test
+    monkeypatch.setattr("transforms.isolation.pool.oom_kills", lambda: 1 << 40)  # a machine out of memory cannot be had in a test
     failure = failure_of(pool, "die", number=signal.SIGKILL)
     assert (failure.status, failure.message) == (
         Status.OUT_OF_MEMORY,
@@ -463,8 +463,8 @@ def test_signals_that_the_owner_blocks_or_ignores_reach_the_others(make_pool):
 
 
 def test_a_zygote_that_does_not_answer_is_given_up(make_pool, monkeypatch):
-    monkeypatch.setattr("transforms.partition.isolation.END_DEADLINE", 0.5)
-    monkeypatch.setattr("transforms.partition.isolation.END_PATIENCE", 0.1)
+    monkeypatch.setattr("transforms.isolation.pool.END_DEADLINE", 0.5)
+    monkeypatch.setattr("transforms.isolation.pool.END_PATIENCE", 0.1)
     pool = make_pool()
     facts = call(pool, "describe")
     failure = failure_of(pool, "stop_the_zygote")
@@ -570,7 +570,7 @@ import signal, sys, threading, time
 sys.path[:0] = {path!r}
 open({runs!r}, "a").write("x")  # a __main__ without a guard: who imports it, runs it
 from pathlib import Path
-from transforms.partition.isolation import ChildPool
+from transforms.isolation.pool import ChildPool
 from transforms.settings import Limits
 
 def start():
@@ -700,7 +700,7 @@ def test_it_works_from_wherever_the_package_is_installed_and_never_runs_the_owne
     shutil.copytree(Path(transforms.__file__).parent, site / "transforms", ignore=shutil.ignore_patterns("__pycache__"))
     owner = start_owner("describe", {}, {}, root=site)
     output, _ = owner.communicate(timeout=DEADLINE)
-    assert output.count("'main': 'transforms.partition.zygote'") == 2
+    assert output.count("'main': 'transforms.isolation.zygote'") == 2
     assert (tmp_path / "runs").read_text() == "x"
 
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from transforms.model import Element, Picture
-from transforms.partition.pictures import MAX_PICTURE_BYTES, image_element, picture_from_bytes
+from transforms.partition.pictures.picture import MAX_PICTURE_BYTES, image_element, picture_from_bytes
 
 _NAMES = {
     "draw": "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0",

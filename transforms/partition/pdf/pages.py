@@ -139,3 +139,28 @@ def _unit(value: Any) -> float:
     except (TypeError, ValueError):
         return 1.0
     return unit if 0 < unit <= 75_000 else 1.0
+
+
+def named_pages(numbers: Sequence[int]) -> str:
+    """ "Page 3", or "Pages 3, 5-7", at most ten runs of them."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    named = [str(first) if first == last else f"{first}-{last}" for first, last in runs[:10]]
+    more = "" if len(runs) <= 10 else f" and {sum(last - first + 1 for first, last in runs[10:])} more"
+    return f"Page{'s' if len(numbers) > 1 else ''} {', '.join(named)}{more}"
+
+
+def turned_back(box: Box, turn: int) -> Box:
+    """A box on the upright page, as fractions, where it lies on the page before it was turned clockwise by `turn` degrees."""
+    left, top, right, bottom = box
+    if turn == 90:
+        left, top, right, bottom = top, 1 - right, bottom, 1 - left
+    elif turn == 180:
+        left, top, right, bottom = 1 - right, 1 - bottom, 1 - left, 1 - top
+    elif turn == 270:
+        left, top, right, bottom = 1 - bottom, left, 1 - top, right
+    return round(left, 6), round(top, 6), round(right, 6), round(bottom, 6)

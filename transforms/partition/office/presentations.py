@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from transforms.model import Element, PartitionedDocument
-from transforms.partition import conversion, formats
-from transforms.partition.archive_pictures import odt_pictures
+from transforms.partition import formats
 from transforms.partition.elements import detect_languages, from_unstructured, render_table
-from transforms.partition.office_package import left_out, readable_package
-from transforms.partition.picture_partitioners import register_picture_partitioners
+from transforms.partition.office import conversion
+from transforms.partition.office.opendocument import DRAW, PRESENTATION, TABLE, TEXT, page_pictures, paragraph_text
+from transforms.partition.office.package import left_out, readable_package
+from transforms.partition.pictures.partitioners import register_picture_partitioners
 from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, parse_xml, read_member
 from transforms.partition.source import Source, reading
 
@@ -84,23 +85,16 @@ def hidden_pages(what: str, numbers: list[int]) -> list[str]:
     return [f"Hidden {what} are included: {', '.join(map(str, numbers))}."] if numbers else []
 
 
-_DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
-_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-_PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
-
-
 def partition_odp(source: Source) -> PartitionedDocument:
     """An OpenDocument presentation. unstructured has no partitioner for it; its own rules classify the paragraphs of each slide."""
     with reading(source):
         root = parse_xml(read_member(source.path, "content.xml"))
-        pages = [] if root is None else list(root.iter(f"{_DRAW}page"))
+        pages = [] if root is None else list(root.iter(f"{DRAW}page"))
         elements = [element for number, page in enumerate(pages, start=1) for element in _slide(page, number)]
         properties = odf_properties(source.path)
-    if source.settings.images:
-        elements = _with_pictures(source.path, pages, elements)
+        pictures = list(page_pictures(source.path, pages)) if source.settings.images else []
     return PartitionedDocument(
-        elements=detect_languages(elements),
+        elements=sorted([*detect_languages(elements), *pictures], key=lambda element: element.page_number or 1),
         mime_type=source.format.mime_type,
         page_based=True,
         page_count=len(pages),
@@ -112,20 +106,20 @@ def partition_odp(source: Source) -> PartitionedDocument:
 
 
 def _slide(page: Any, number: int) -> Iterator[Element]:
-    for node in page.iter(f"{_DRAW}frame", f"{_DRAW}custom-shape", f"{_DRAW}rect", f"{_DRAW}ellipse", f"{_DRAW}text-box"):
-        if next(node.iterancestors(f"{_PRESENTATION}notes"), None) is not None:
+    for node in page.iter(f"{DRAW}frame", f"{DRAW}custom-shape", f"{DRAW}rect", f"{DRAW}ellipse", f"{DRAW}text-box"):
+        if next(node.iterancestors(f"{PRESENTATION}notes"), None) is not None:
             continue
-        if node.tag == f"{_DRAW}text-box" and node.getparent().tag == f"{_DRAW}frame":
+        if node.tag == f"{DRAW}text-box" and node.getparent().tag == f"{DRAW}frame":
             continue  # comes with its frame, whose class says what it is
-        kind = node.get(f"{_PRESENTATION}class", "")
-        for table in node.iter(f"{_TABLE}table"):
+        kind = node.get(f"{PRESENTATION}class", "")
+        for table in node.iter(f"{TABLE}table"):
             text, html = render_table(
-                [" ".join(_lines(cell)) for cell in row.iter(f"{_TABLE}table-cell")] for row in table.iter(f"{_TABLE}table-row")
+                [" ".join(_lines(cell)) for cell in row.iter(f"{TABLE}table-cell")] for row in table.iter(f"{TABLE}table-row")
             )
             if text:
                 yield Element("Table", text=text, html=html, page_number=number)
-        for paragraph in node.iter(f"{_TEXT}p", f"{_TEXT}h"):
-            if next(paragraph.iterancestors(f"{_TABLE}table"), None) is None:
+        for paragraph in node.iter(f"{TEXT}p", f"{TEXT}h"):
+            if next(paragraph.iterancestors(f"{TABLE}table"), None) is None:
                 yield from _paragraph(paragraph, kind, number)
 
 
@@ -135,7 +129,7 @@ def _paragraph(paragraph: Any, kind: str, number: int) -> Iterator[Element]:
     text = " ".join(paragraph_text(paragraph).split())
     if not text:
         return
-    depth = sum(1 for _ in paragraph.iterancestors(f"{_TEXT}list"))
+    depth = sum(1 for _ in paragraph.iterancestors(f"{TEXT}list"))
     if kind in ("title", "subtitle"):
         yield Element("Title", text=text, page_number=number, category_depth=0 if kind == "title" else 1)
     elif depth:
@@ -145,47 +139,9 @@ def _paragraph(paragraph: Any, kind: str, number: int) -> Iterator[Element]:
         yield Element(found.category, text=found.text, page_number=number, category_depth=1 if found.category == "Title" else None)
 
 
-def paragraph_text(node: Any) -> str:
-    """The text of an OpenDocument paragraph: its runs of blanks, tabs and line breaks are elements; its notes and comments are left out."""
-    parts = [node.text or ""]
-    for child in node:
-        if child.tag == f"{_TEXT}s":
-            parts.append(" " * int(child.get(f"{_TEXT}c", "1")))
-        elif child.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
-            parts.append("\t" if child.tag.endswith("tab") else "\n")
-        elif isinstance(child.tag, str) and not child.tag.endswith(("}annotation", "}note")):
-            parts.append(paragraph_text(child))
-        parts.append(child.tail or "")
-    return "".join(parts)
-
-
 def _lines(cell: Any) -> list[str]:
-    return [paragraph_text(paragraph) for paragraph in cell.iter(f"{_TEXT}p", f"{_TEXT}h")]
+    return [paragraph_text(paragraph) for paragraph in cell.iter(f"{TEXT}p", f"{TEXT}h")]
 
 
 def _has_notes(page: Any) -> bool:
-    return any(paragraph_text(node).strip() for notes in page.iter(f"{_PRESENTATION}notes") for node in notes.iter(f"{_TEXT}p"))
-
-
-def _with_pictures(path: Path, pages: list[Any], elements: list[Element]) -> list[Element]:
-    """Adds the pictures of the slides, each to its own slide: their places are counted through in the order of the file."""
-    from dataclasses import replace
-
-    pictures = odt_pictures(path)
-    owners = _picture_owners(path, pages)
-    placed = [replace(picture, page_number=owners.get(index, 1)) for index, picture in enumerate(pictures)]
-    return sorted([*elements, *placed], key=lambda element: element.page_number or 1)
-
-
-def _picture_owners(path: Path, pages: list[Any]) -> dict[int, int]:
-    """Position in `odt_pictures` -> number of the slide, by asking for the pictures of each image node in turn."""
-    from transforms.partition.pictures import picture_from_bytes
-
-    owners: dict[int, int] = {}
-    link = "{http://www.w3.org/1999/xlink}href"
-    for number, page in enumerate(pages, start=1):
-        for node in page.iter(f"{_DRAW}image"):
-            address = node.get(link, "").removeprefix("./")
-            if not address.startswith("ObjectReplacements") and picture_from_bytes(read_member(path, address)) is not None:
-                owners[len(owners)] = number
-    return owners
+    return any(paragraph_text(node).strip() for notes in page.iter(f"{PRESENTATION}notes") for node in notes.iter(f"{TEXT}p"))

@@ -1,7 +1,7 @@
 """Decodes documents in child processes that can be killed: what hangs, leaks or crashes there costs one document, never the worker.
 
 A `ChildPool` belongs to one process (a Beam worker) and serves all its threads; each document takes a lease. The children are forked by a
-warm zygote (`transforms.partition.zygote`, which also says how nothing survives its owner). What this side adds: time and memory limits,
+warm zygote (`transforms.isolation.zygote`, which also says how nothing survives its owner). What this side adds: time and memory limits,
 outcomes as values, replacement, and the work folders.
 
 Memory. A child is charged with what it has *added*: its resident pages without those that it still shares with the zygote (320 MB after
@@ -34,9 +34,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import transforms
-from transforms.model import DecodeError, Stage, Status
-from transforms.partition.environment import DECODE_ENVIRONMENT
-from transforms.partition.processes import (
+from transforms.isolation.processes import (
     HAS_PROC,
     added_bytes,
     descendants_of,
@@ -46,7 +44,9 @@ from transforms.partition.processes import (
     resident_bytes,
     start_time,
 )
-from transforms.partition.zygote import PRELOAD_FAILED, frame
+from transforms.isolation.zygote import PRELOAD_FAILED, frame
+from transforms.model import DecodeError, Stage, Status
+from transforms.partition.environment import DECODE_ENVIRONMENT
 from transforms.settings import Limits
 
 MEMORY_INTERVAL = 0.1
@@ -456,7 +456,7 @@ class _Zygote:
         arguments = [str(theirs.fileno()), str(os.getpid()), str(folder)]
         with theirs, self._log.open("wb") as log:
             self._guard = subprocess.Popen(
-                [sys.executable, "-P", "-m", "transforms.partition.zygote", *arguments],
+                [sys.executable, "-P", "-m", "transforms.isolation.zygote", *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from transforms.partition import processes
+from transforms.isolation import processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compares with /proc")
 

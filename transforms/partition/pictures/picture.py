@@ -2,14 +2,14 @@
 
 A `Picture` keeps the bytes as they lie in the document. How the pictures of each format are reached:
 
-- PDF: `transforms.partition.pdf_images`; image files: `transforms.partition.image_documents`;
-- DOCX, PPTX, tables of HTML: `picture_partitioners.register_picture_partitioners()` makes unstructured give `Image` elements for them,
+- PDF: `transforms.partition.pdf.images`; image files: `transforms.partition.image_documents`;
+- DOCX, PPTX, tables of HTML: `partitioners.register_picture_partitioners()` makes unstructured give `Image` elements for them,
   with `image_base64`, in reading order (`picture_from_base64`);
 - HTML, Markdown: unstructured gives `image_base64` for base64 data URIs with `extract_image_block_to_payload=True` and
   `extract_image_block_types=["Image"]`, and the whole URI as `image_url` for the others (`picture_from_data_uri`);
-- EPUB: `archive_pictures.ArchivePictures(path).resolve(image_url)` for the `Image` elements of the converted HTML;
-- XLSX: `archive_pictures.xlsx_pictures(path)`;
-- ODT: `archive_pictures.odt_pictures(path)`, for those that the conversion to DOCX leaves out.
+- EPUB: `archives.ArchivePictures(path).resolve(image_url)` for the `Image` elements of the converted HTML;
+- XLSX: `archives.xlsx_pictures(path)`;
+- ODT: `archives.odt_pictures(path)`, for those that the conversion to DOCX leaves out.
 """
 
 import base64
@@ -120,10 +120,11 @@ def image_element(
 def _raster_size(data: bytes) -> tuple[str, int, int] | None:
     from PIL import Image
 
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS  # Pillow's own refuses at 179 million; unstructured.partition.pdf sets the same when it is imported
     Image.init()  # with `formats`, Image.open tries only the plugins that are loaded already (Pillow 12.3)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of many pixels from MAX_IMAGE_PIXELS on; the limit here is our own
+            warnings.simplefilter("ignore")  # Pillow warns from MAX_IMAGE_PIXELS on, and raises at twice as many
             with Image.open(io.BytesIO(data), formats=_PILLOW_READERS) as image:
                 return _PILLOW_TYPES[str(image.format)], image.width, image.height
     except Exception:  # Pillow's readers raise nearly everything (struct.error, SyntaxError, …) on damaged headers
@@ -164,6 +165,7 @@ _CSS_PIXELS = {
     "ex": 8.0,
 }
 _LENGTH = re.compile(r"\s*([+]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z]*)\s*$", re.IGNORECASE)
+_SVG_TAG = re.compile(rb"<(?:\w+:)?svg[\s/>]")
 _SVG_DEFAULT = (300.0, 150.0)
 """Of a replaced element without a size. Source: CSS 2.2, 10.3.2."""
 
@@ -175,7 +177,7 @@ def _vector_size(data: bytes) -> tuple[str, int, int] | None:
     if data[:4] == b"\xd7\xcd\xc6\x9a" or (data[:2] in (b"\x01\x00", b"\x02\x00") and data[2:4] == b"\x09\x00"):
         size = _wmf_size(data)
         return ("image/x-wmf", *size) if size else None
-    if b"<svg" in data[:65_536] and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
+    if _SVG_TAG.search(data[:65_536]) and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
         size = _svg_size(data)
         return ("image/svg+xml", *size) if size else None
     return None

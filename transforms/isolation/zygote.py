@@ -1,4 +1,4 @@
-"""`python -m transforms.partition.zygote`: warms up once, then forks a decoding child in milliseconds. Started by `isolation.ChildPool`.
+"""`python -m transforms.isolation.zygote`: warms up once, then forks a decoding child in milliseconds. Started by `isolation.ChildPool`.
 
 Three kinds of processes, each with one thread:
 
@@ -53,8 +53,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, Self
 
-from transforms.model import DecodeError, Status
-from transforms.partition.processes import (
+from transforms.isolation.processes import (
     HAS_PROC,
     children_of,
     data_bytes,
@@ -66,6 +65,7 @@ from transforms.partition.processes import (
     thread_count,
     thread_names,
 )
+from transforms.model import DecodeError, Status
 
 PRELOAD_FAILED = 70
 """Exit code (EX_SOFTWARE): the zygote will fail again, its log says why."""

@@ -1,16 +1,21 @@
 """Word-processor documents: DOCX, and DOC and ODT by way of DOCX."""
 
+import html
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from transforms.model import Element, PartitionedDocument
-from transforms.partition import conversion, formats
-from transforms.partition.archive_pictures import odt_pictures
+from transforms.partition import formats
 from transforms.partition.elements import TITLE, from_unstructured
-from transforms.partition.office_package import left_out, readable_package
-from transforms.partition.picture_partitioners import register_picture_partitioners
+from transforms.partition.office import conversion
+from transforms.partition.office.opendocument import with_styles
+from transforms.partition.office.package import left_out, readable_package
+from transforms.partition.office.word_xml import visible_package
+from transforms.partition.pictures.archives import odt_pictures
+from transforms.partition.pictures.partitioners import register_picture_partitioners
 from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties
 from transforms.partition.source import Source, reading
 
@@ -18,7 +23,7 @@ from transforms.partition.source import Source, reading
 def partition_docx(source: Source) -> PartitionedDocument:
     """A DOCX, DOCM, DOTX or DOTM; the strict dialect too. Page numbers are kept where Word left its page breaks."""
     with conversion.work_folder() as folder, reading(source):
-        path = readable_package(source.path, source.format, folder)
+        path = visible_package(readable_package(source.path, source.format, folder), folder)
         elements = _elements(path, source)
         return _document(source, elements, office_properties(path), left_out(path, formats.DOCX))
 
@@ -29,6 +34,7 @@ def partition_doc(source: Source) -> PartitionedDocument:
         original = folder / "original"
         original.symlink_to(source.path.resolve())
         path = conversion.soffice(original, ".doc", "docx", "MS Word 2007 XML")
+        path = visible_package(path, folder)
         return _document(source, _elements(path, source), ole_properties(source.path), left_out(path, formats.DOCX))
 
 
@@ -36,8 +42,8 @@ def partition_odt(source: Source) -> PartitionedDocument:
     """An ODT, which pandoc converts to DOCX, as unstructured does."""
     with conversion.work_folder() as folder, reading(source):
         path = folder / "document.docx"
-        conversion.pandoc(source.path, "odt", "docx", path)
-        elements = _elements(path, source)
+        conversion.pandoc(with_styles(source.path, folder), "odt", "docx", path)
+        elements = _elements(visible_package(path, folder), source)
         if source.settings.images:
             kept = {element.picture.data for element in elements if element.picture}
             elements += [element for element in odt_pictures(source.path) if element.picture and element.picture.data not in kept]
@@ -60,10 +66,19 @@ def _elements(path: Path, source: Source) -> list[Element]:
     from unstructured.partition.docx import partition_docx as partition
 
     register_picture_partitioners(images=source.settings.images)
-    _read_text_boxes()
+    _read_what_is_anchored()
     _know_headings_by_their_outline_level()
     found = partition(filename=str(path), include_page_breaks=False, metadata_filename=source.name or None)
-    return _below_the_title(from_unstructured(found, images=source.settings.images), [element.metadata.style_name for element in found])
+    elements = [_with_whole_table(element) for element in from_unstructured(found, images=source.settings.images)]
+    return _below_the_title(elements, [element.metadata.style_name for element in found])
+
+
+def _with_whole_table(element: Element) -> Element:
+    """Drops a table's HTML where it says less than its text: unstructured skips cells of tables with a broken grid (0.27.35)."""
+    if not element.html:
+        return element
+    shown = html.unescape(re.sub(r"<[^>]*>", "", element.html))
+    return replace(element, html="") if len("".join(shown.split())) < len("".join(element.text.split())) else element
 
 
 def _below_the_title(elements: list[Element], styles: Sequence[str | None]) -> list[Element]:
@@ -85,27 +100,58 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _COMPATIBILITY = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 
 
-def _read_text_boxes() -> None:
-    """Makes unstructured read the paragraphs in text boxes, right behind the paragraph that a box is anchored in (0.27.35 skips them)."""
+def _read_what_is_anchored() -> None:
+    """Makes unstructured read text boxes, footnotes and endnotes, right behind the paragraph that they are anchored in.
+
+    It skips them all (0.27.35).
+    """
     from unstructured.partition.docx import _DocxPartitioner
 
     original = _DocxPartitioner._iter_paragraph_elements
-    if getattr(original, "reads_text_boxes", False):
+    if getattr(original, "reads_what_is_anchored", False):
         return
 
-    def with_text_boxes(self: Any, paragraph: Any) -> Iterator[Any]:
+    def with_anchored(self: Any, paragraph: Any) -> Iterator[Any]:
         from docx.text.paragraph import Paragraph
 
         yield from original(self, paragraph)
-        for box in paragraph._p.iter(f"{_WORD}txbxContent"):
-            nested = next(box.iterancestors(f"{_WORD}txbxContent"), None)
-            # A box is written twice, as a drawing and, for old readers, as its fallback; boxes in boxes come with their own paragraph.
-            if nested is None and next(box.iterancestors(f"{_COMPATIBILITY}Fallback"), None) is None:
-                for child in box.findall(f"{_WORD}p"):
-                    yield from self._iter_paragraph_elements(Paragraph(child, paragraph._parent))
+        for child in (*_boxed_paragraphs(paragraph._p), *_note_paragraphs(paragraph)):
+            yield from self._iter_paragraph_elements(Paragraph(child, paragraph._parent))
 
-    with_text_boxes.reads_text_boxes = True  # type: ignore[attr-defined]
-    _DocxPartitioner._iter_paragraph_elements = with_text_boxes
+    with_anchored.reads_what_is_anchored = True  # type: ignore[attr-defined]
+    _DocxPartitioner._iter_paragraph_elements = with_anchored
+
+
+def _boxed_paragraphs(anchor: Any) -> Iterator[Any]:
+    for box in anchor.iter(f"{_WORD}txbxContent"):
+        nested = next(box.iterancestors(f"{_WORD}txbxContent", f"{_WORD}p"), None)
+        # A box is written twice, as a drawing and, for old readers, as its fallback; boxes in boxes come with their own paragraph.
+        if nested is anchor and next(box.iterancestors(f"{_COMPATIBILITY}Fallback"), None) is None:
+            yield from box.iter(f"{_WORD}p")
+
+
+def _note_paragraphs(paragraph: Any) -> Iterator[Any]:
+    for kind in ("footnote", "endnote"):
+        for reference in paragraph._p.iter(f"{_WORD}{kind}Reference"):
+            identifier = reference.get(f"{_WORD}id")
+            for note in _notes(paragraph.part, kind):
+                if note.get(f"{_WORD}id") == identifier:
+                    yield from note.iter(f"{_WORD}p")
+
+
+def _notes(part: Any, kind: str) -> Sequence[Any]:
+    """The notes of one kind that a document has, parsed once; those of other parts (headers) are none."""
+    from docx.oxml.parser import parse_xml
+
+    kept: Sequence[Any] | None = getattr(part, f"_{kind}s_of_the_part", None)
+    if kept is None:
+        name = f"http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}s"
+        blob = next(
+            (relation.target_part.blob for relation in part.rels.values() if relation.reltype == name and not relation.is_external), b""
+        )
+        kept = parse_xml(blob).findall(f"{_WORD}{kind}") if blob else []
+        setattr(part, f"_{kind}s_of_the_part", kept)
+    return kept
 
 
 def _know_headings_by_their_outline_level() -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from transforms.model import Element, PartitionedDocument
-from transforms.partition import conversion, formats
-from transforms.partition.archive_pictures import odt_pictures, xlsx_pictures
+from transforms.partition import formats
 from transforms.partition.elements import detect_languages, render_table
-from transforms.partition.office_package import left_out, readable_package
-from transforms.partition.presentations import paragraph_text
+from transforms.partition.office import conversion
+from transforms.partition.office.opendocument import OFFICE, STYLE, TABLE, TEXT, page_pictures, paragraph_text
+from transforms.partition.office.package import left_out, readable_package
+from transforms.partition.pictures.archives import xlsx_pictures
 from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, parse_xml, read_member
 from transforms.partition.source import Source, reading
 
@@ -53,7 +54,9 @@ def partition_xls(source: Source) -> PartitionedDocument:
 def partition_ods(source: Source) -> PartitionedDocument:
     """An OpenDocument spreadsheet."""
     with reading(source):
-        return _document(source, read_ods(source.path), _ods_pictures(source), odf_properties(source.path), [])
+        tables = _ods_tables(source.path)
+        pictures = list(page_pictures(source.path, tables)) if source.settings.images else []
+        return _document(source, read_ods(tables), pictures, odf_properties(source.path), [])
 
 
 def _document(
@@ -219,40 +222,36 @@ def _xls_cell(cell: Any, datemode: int) -> str:
     return cell_text(cell.value)
 
 
-_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
-_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
-
-
-def read_ods(path: Path) -> list[Sheet]:
-    """All sheets of an OpenDocument spreadsheet, in order; cells as they are shown."""
+def _ods_tables(path: Path) -> list[Any]:
     root = parse_xml(read_member(path, "content.xml"))
-    if root is None:
-        return []
+    body = None if root is None else root.find(f"{OFFICE}body/{OFFICE}spreadsheet")
+    return [] if body is None else list(body.findall(f"{TABLE}table"))
+
+
+def read_ods(tables: Sequence[Any]) -> list[Sheet]:
+    """The sheets of an OpenDocument spreadsheet; cells as they are shown.
+
+    Args:
+      tables: the XML elements of the sheets, in order.
+    """
+    styles = tables[0].getroottree().iter(f"{STYLE}style") if tables else ()
     hidden = {
-        style.get(f"{_STYLE}name")
-        for style in root.iter(f"{_STYLE}style")
-        if any(node.get(f"{_TABLE}display") == "false" for node in style.iter(f"{_STYLE}table-properties"))
+        style.get(f"{STYLE}name")
+        for style in styles
+        if any(node.get(f"{TABLE}display") == "false" for node in style.iter(f"{STYLE}table-properties"))
     }
-    body = root.find(f"{_OFFICE}body/{_OFFICE}spreadsheet")
-    tables = [] if body is None else body.findall(f"{_TABLE}table")
-    return [Sheet(table.get(f"{_TABLE}name", ""), list(_ods_rows(table)), table.get(f"{_TABLE}style-name") in hidden) for table in tables]
+    return [Sheet(table.get(f"{TABLE}name", ""), list(_ods_rows(table)), table.get(f"{TABLE}style-name") in hidden) for table in tables]
 
 
 def _ods_rows(table: Any) -> Iterator[list[str]]:
-    for row in table.iter(f"{_TABLE}table-row"):
+    for row in table.iter(f"{TABLE}table-row"):
         cells: list[str] = []
-        for cell in row.iterchildren(f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
-            text = "\n".join(paragraph_text(node) for node in cell.iterchildren(f"{_TEXT}p"))
+        for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
+            text = "\n".join(paragraph_text(node) for node in cell.iterchildren(f"{TEXT}p"))
             cells += [text] * _repeated(cell, "columns", text)
         yield from [cells] * _repeated(row, "rows", "row") if any(cells) else [[]]
 
 
 def _repeated(node: Any, what: str, text: str) -> int:
-    count = int(node.get(f"{_TABLE}number-{what}-repeated", "1"))
+    count = int(node.get(f"{TABLE}number-{what}-repeated", "1"))
     return count if text and count <= REPEATED_LIMIT else min(count, 1 if text else 1024)
-
-
-def _ods_pictures(source: Source) -> list[Element]:
-    return odt_pictures(source.path) if source.settings.images else []

@@ -7,7 +7,7 @@ from typing import Any
 from lxml import etree
 
 from transforms.model import Box, Picture
-from transforms.partition.pictures import picture_from_bytes
+from transforms.partition.pictures.picture import picture_from_bytes
 
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _NAMES = {

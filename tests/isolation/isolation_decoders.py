@@ -1,4 +1,4 @@
-"""Decoders that misbehave, each in one way; they run in the children of test_isolation.py."""
+"""Decoders that misbehave, each in one way; they run in the children of test_pool.py."""
 
 import contextlib
 import ctypes

@@ -1,0 +1,1 @@
+"""Child processes that can be killed, forked from a warm zygote: what every document is decoded in."""

@@ -1,0 +1,128 @@
+"""Image files as documents: the text that OCR finds in them, and the image itself."""
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from transforms.model import DecodeError, Element, PartitionedDocument, Picture, Status
+from transforms.partition import ocr
+from transforms.partition.elements import from_unstructured
+from transforms.partition.formats import Format
+from transforms.partition.pdf.document import has_table_model, layout_model_missing
+from transforms.partition.pictures.picture import MAX_PIXELS, image_element, picture_from_bytes
+from transforms.settings import DecodeSettings, Strategy
+
+_MAX_FRAMES = 2_000
+"""Of a multi-page TIFF: further ones are told of, and not read."""
+
+
+def partition_image(path: Path, format: Format, settings: DecodeSettings) -> PartitionedDocument:  # noqa: A002 - the word of the field
+    """Partitions an image file.
+
+    Args:
+      path: of the bytes.
+      format: what they were found to be; its MIME type is the document's.
+      settings: `auto` and `ocr_only` read the text with tesseract; `hi_res` with unstructured's layout model.
+    Returns:
+      The text's elements, with the image itself as one `Image` element before them (with its bytes as they are, where images are wanted).
+      A TIFF of more than one page has page numbers, as metadata: image formats have no pages. An image without any text is no failure:
+      a warning tells.
+    Raises:
+      DecodeError: `needs_ocr` under `fast`, `missing_tool` without tesseract or a language model of it, `corrupt` where it is no readable
+        image, `too_large` over `MAX_PIXELS`.
+    """
+    if settings.strategy is Strategy.FAST:
+        raise DecodeError(Status.NEEDS_OCR, "The text of an image is read by OCR only: use --strategy auto or --strategy ocr_only.")
+    data = path.read_bytes()
+    with _opened(data, format) as image:
+        frames = int(getattr(image, "n_frames", 1)) if image.format == "TIFF" else 1
+        told: list[str] = []
+        if settings.strategy is Strategy.HI_RES:
+            texts = _by_layout_model(data, settings)
+        else:
+            ocr.require_tesseract(settings.languages)
+            texts = _by_ocr(image, frames, settings, told)
+        size = image.size
+    if not texts:
+        told.append(f"OCR in {' + '.join(settings.languages)} finds no text in the image.")
+    picture = _picture(data, format, size) if settings.images else None
+    elements = texts if picture is None else [image_element(picture, place="image", coordinates=(0.0, 0.0, 1.0, 1.0)), *texts]
+    return PartitionedDocument(
+        elements=elements,
+        mime_type=format.mime_type,
+        page_based=format.page_based,
+        page_count=frames if frames > 1 else None,
+        warnings=told,
+    )
+
+
+@contextlib.contextmanager
+def _opened(data: bytes, known: Format) -> Iterator[Any]:
+    """The image in Pillow, its pixels not decoded yet; what goes wrong with it, then or later, as `corrupt` or `too_large`."""
+    from pi_heif import register_heif_opener
+    from PIL import Image, UnidentifiedImageError
+
+    register_heif_opener()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(data)) as image:
+                if image.width * image.height > MAX_PIXELS:
+                    raise _too_large(f"{image.width:,} × {image.height:,} pixels")
+                yield image
+    except Image.DecompressionBombError as error:
+        raise _too_large(str(error)) from error
+    except UnidentifiedImageError as error:
+        raise DecodeError(Status.CORRUPT, f"The {known.name} image cannot be read: its header is damaged.") from error
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise DecodeError(Status.CORRUPT, f"The {known.name} image is damaged: {' '.join(str(error).split())}.") from error
+
+
+def _too_large(what: str) -> DecodeError:
+    return DecodeError(Status.TOO_LARGE, f"The image is too large to be decoded: {what}.")
+
+
+def _by_ocr(image: Any, frames: int, settings: DecodeSettings, told: list[str]) -> list[Element]:
+    from PIL import ImageOps
+
+    elements: list[Element] = []
+    for number in range(1, min(frames, _MAX_FRAMES) + 1):
+        image.seek(number - 1)
+        if image.width * image.height > MAX_PIXELS:
+            raise _too_large(f"page {number} has {image.width:,} × {image.height:,} pixels")
+        upright = ImageOps.exif_transpose(image)
+        paragraphs = ocr.read_paragraphs(upright, settings.languages)
+        page_number = number if frames > 1 else None
+        elements.extend(
+            from_unstructured(ocr.text_elements(paragraphs, page_number=page_number, languages=settings.languages), images=False)
+        )
+        if frames > 1 and not paragraphs:
+            told.append(f"OCR finds no text on page {number} of the image.")
+    if frames > _MAX_FRAMES:
+        told.append(f"The image has {frames:,} pages: only the first {_MAX_FRAMES:,} are read.")
+    return elements
+
+
+def _by_layout_model(data: bytes, settings: DecodeSettings) -> list[Element]:
+    from unstructured.partition.image import partition_image as partition
+
+    try:
+        elements = partition(
+            file=io.BytesIO(data),
+            strategy="hi_res",
+            languages=list(settings.languages),
+            infer_table_structure=has_table_model(),
+        )
+    except (FileNotFoundError, ImportError) as error:
+        raise layout_model_missing() from error
+    # The pictures in a picture are parts of what is stored whole.
+    return [element for element in from_unstructured(elements, images=False) if element.category != "Image"]
+
+
+def _picture(data: bytes, known: Format, size: tuple[int, int]) -> Picture | None:
+    """The file itself: the whole of it, whatever its size, as an image of one pixel is still the document."""
+    found = picture_from_bytes(data)
+    return found if found is not None else Picture(data, known.mime_type, *size)

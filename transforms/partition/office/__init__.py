@@ -1,0 +1,1 @@
+"""Word processors, presentations and spreadsheets, of Microsoft and of OpenDocument."""

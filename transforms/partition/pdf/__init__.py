@@ -1,0 +1,1 @@
+"""PDF: its pages, text layer, embedded images and properties."""
