@@ -26,7 +26,6 @@ def as_it_came():
 def replaced():
     from pdfminer.cmapdb import CMapParser
     from pdfminer.pdfparser import PDFParser
-    from unstructured.documents.elements import ElementMetadata
     from unstructured.partition import pdf
 
     return [
@@ -34,7 +33,6 @@ def replaced():
         PDFParser.nextobject,
         CMapParser.nexttoken,
         CMapParser.nextobject,
-        ElementMetadata.__init__,
         pdf._process_pdfminer_pages,
     ]
 

@@ -5,10 +5,11 @@ version does not say how it was built (BLAS libraries differ), a self-test compa
 is replaced. Where either fails the library works as it came, which costs time and nothing else.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
+from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +26,8 @@ PROVEN: Mapping[str, frozenset[str]] = MappingProxyType(
         "spacy": frozenset({"3.8.18"}),
         "thinc": frozenset({"8.3.14"}),
         "langdetect": frozenset({"1.0.9"}),
+        "python-docx": frozenset({"1.2.0"}),
+        "python-pptx": frozenset({"1.0.2"}),
     }
 )
 """Versions whose functions the modules of this package equal. A new one is added when `benchmarks/identical.py` has found no difference."""
@@ -57,8 +60,8 @@ def unproven() -> str:
     """What stands against accelerations by the versions of the installed distributions: a sentence, or nothing. Imports none of them."""
     for name, versions in PROVEN.items():
         try:
-            installed = metadata.version(name)
-        except metadata.PackageNotFoundError:
+            installed = version(name)
+        except PackageNotFoundError:
             return f"{name} is not installed."
         if installed not in versions:
             return f"{name} {installed} is installed, and they were proven with {' and '.join(sorted(versions))}."
@@ -94,8 +97,13 @@ def accelerate(nlp: Any) -> Acceleration:
     difference = self_test.find_difference(nlp, classifier)
     if difference:
         return Acceleration(on=False, reason=difference)
-    _patches = _install(classifier)
-    _expect = classifier.expect
+    patches = Patches("unstructured")
+    try:
+        _install(patches, classifier)
+    except Exception as error:  # whatever it is, the library must be left as it came
+        patches.undo()
+        return Acceleration(on=False, reason=f"They could not be put in place: {type(error).__name__}: {error}.")
+    _patches, _expect = patches, classifier.expect
     return Acceleration(on=True)
 
 
@@ -114,19 +122,26 @@ def restore() -> None:
         _patches = None
 
 
-def _install(classifier: Any) -> Patches:
+def _install(patches: Patches, classifier: Any) -> None:
     from unstructured.partition import text_type
     from unstructured.partition.common import lang
 
-    from transforms.partition.acceleration import documents, languages, words
+    from transforms.partition.acceleration import documents, languages, metadata, words, xml_paths
 
-    patches = Patches("unstructured")
     for name in ("is_possible_narrative_text", "is_possible_title", "exceeds_cap_ratio", "contains_verb"):
         patches.function(text_type, name, getattr(classifier, name))
     patches.function(text_type, "under_non_alpha_ratio", words.under_non_alpha_ratio)
     patches.function(lang, "detect_langs", languages.detect_langs)
+    metadata.speed_up_metadata(patches)
     classes = documents.LateClasses(classifier)
     documents.batch_html(patches, classes)
-    documents.batch_docx(patches, classes)
     documents.batch_text(patches, classifier)
-    return patches
+    with contextlib.suppress(ImportError):
+        from docx.oxml import ns, xmlchemy
+
+        documents.batch_docx(patches, classes)
+        xml_paths.compile_xpaths(patches, xmlchemy, ns.nsmap)
+    with contextlib.suppress(ImportError):
+        from pptx.oxml import ns, xmlchemy
+
+        xml_paths.compile_xpaths(patches, xmlchemy, ns._nsmap)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+_ABSENT = object()
+
 
 @dataclass
 class Patches:
@@ -27,14 +29,18 @@ class Patches:
         self._exchange(name, original, replacement)
 
     def attribute(self, owner: Any, name: str, replacement: Any) -> None:
-        """Replaces an attribute of one class or module."""
-        self._attributes.append((owner, name, owner.__dict__[name]))
+        """Replaces an attribute of one class or module, or adds one."""
+        self._attributes.append((owner, name, owner.__dict__.get(name, _ABSENT)))
         setattr(owner, name, replacement)
 
     def undo(self) -> None:
         """Puts every original back, in the reverse order; idempotent."""
         while self._attributes:
-            setattr(*self._attributes.pop())
+            owner, name, original = self._attributes.pop()
+            if original is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)
         while self._functions:
             name, original, replacement = self._functions.pop()
             self._exchange(name, replacement, original)

@@ -7,7 +7,6 @@
     layout.pyx      characters -> lines, boxes, order   pdfminer.layout.LTLayoutContainer
     texts.pyx       boxes -> texts and words            unstructured.partition.pdf_image.pdfminer_utils
     pages.py        pages -> elements                   unstructured.partition.pdf._process_pdfminer_pages
-    metadata.py     ElementMetadata without detours     unstructured.documents.elements.ElementMetadata
     installation.py puts all that in place, after a self-test, and only for the versions that it was proven against
 
 Each function names the one whose results it must equal. Anything odd is handed back to that one: the kernel has no way of its own to read a

@@ -55,7 +55,9 @@ def availability() -> KernelState:
             return KernelState(False, f"it was proven against {distribution} {proven}, and {version} is installed")
     missing = [name for name in MODULES if importlib.util.find_spec(f"{_PACKAGE}.{name}") is None]
     if missing:
-        return KernelState(False, "it is not compiled: install a C compiler (Debian: apt-get install gcc python3-dev), then the decoder again")
+        return KernelState(
+            False, "it is not compiled: install a C compiler (Debian: apt-get install gcc python3-dev), then the decoder again"
+        )
     return KernelState(True, "proven against " + ", ".join(f"{name} {version}" for name, version in PROVEN.items()))
 
 
@@ -123,16 +125,13 @@ class _Installation:
     def _replace_all(self) -> None:
         from pdfminer.cmapdb import CMapParser
         from pdfminer.pdfparser import PDFParser
-        from unstructured.documents.elements import ElementMetadata
         from unstructured.partition import pdf
 
-        from transforms.partition.pdf_kernel.metadata import lean_constructor
         from transforms.partition.pdf_kernel.objects import next_object, next_token
 
         for parser in (PDFParser, CMapParser):
             self._replace(parser, "nexttoken", next_token)
             self._replace(parser, "nextobject", next_object)
-        self._replace(ElementMetadata, "__init__", lean_constructor(ElementMetadata.__init__))
         self._replace(pdf, "_process_pdfminer_pages", _with_repair(pdf._process_pdfminer_pages))
 
     def _replace(self, owner: Any, name: str, replacement: Any) -> None:
