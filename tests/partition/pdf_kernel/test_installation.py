@@ -73,7 +73,7 @@ def test_it_steps_aside_for_another_version(distribution, monkeypatch, caplog):
 
 def test_it_steps_aside_where_it_is_not_compiled(monkeypatch, caplog):
     monkeypatch.setattr(installation, "MODULES", (*installation.MODULES, "no_such_module"))
-    assert_steps_aside(caplog, "it is not compiled: install a C compiler (Debian: apt-get install gcc python3-dev), then the decoder again")
+    assert_steps_aside(caplog, "it is not compiled: install a C compiler (Debian: apt-get install gcc python3-dev) and the decoder again")
 
 
 @needs_kernel
