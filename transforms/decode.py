@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
 from transforms.isolation.processes import high_water_bytes, reset_high_water, resident_bytes
 from transforms.model import DecodedDocument, DecodeError, DocumentReference, ImageEntity, PartitionedDocument, Stage, Status
@@ -23,6 +23,7 @@ from transforms.sections.entities import describe_entities
 from transforms.sections.grouping import group_elements
 from transforms.settings import DECODER, DecodeSettings, unstructured_version
 from transforms.storage.commit import write_commit
+from transforms.storage.filesystem import name_of
 from transforms.version import VERSION
 
 MAX_ATTACHMENT_DEPTH = 3
@@ -95,7 +96,7 @@ def decode_document(path: Path, reference: DocumentReference, decoding: Decoding
     digest, size = digest_file(path)
     found = undecoded(reference, document_id=reference.document_id or document_id_from_digest(digest), started_at=decoding.started_at)
     found = replace(found, source_sha256=digest, size_bytes=size)
-    name = "" if reference.locator else unquote(urlsplit(reference.uri).path.rsplit("/", 1)[-1])
+    name = "" if reference.locator else name_of(reference.uri)
     return list(_decode(path, found, name, decoding, place=""))
 
 

@@ -1,12 +1,12 @@
-"""Where files are read and published: local disks by the operating system, everything else through Beam's FileSystems.
+"""Where files are read and published: local disks by the operating system, S3 by `storage.s3`, all else through Beam's FileSystems.
 
 It is apart from Beam because a decoding child must not import Beam (2.3 s and 110 MB), and because publishing must be atomic: a
 reader sees the old object, the new one, or none, never half of one.
 
 - Local: written under a temporary name in the same folder, then `os.replace`. Two processes that publish the same path at the same time
   are safe: each has a temporary name of its own and the last rename wins.
-- Elsewhere: the finished file is sent through one `FileSystems.create`, whose `close` is the publication on an object store (S3, GCS,
-  Azure show an object only when its upload is complete). No rename: object stores copy to rename, and Beam 2.77.0's
+- S3: one put. Elsewhere: the finished file is sent through one `FileSystems.create`, whose `close` is the publication on an object store
+  (GCS and Azure show an object only when its upload is complete). No rename: object stores copy to rename, and Beam 2.77.0's
   `fileio.WriteToFiles` shows that a failed one can be reported as a success. On HDFS `create` is not atomic; a commit cut short there
   is found by its checksums.
 
@@ -26,6 +26,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, NamedTuple, cast
 from urllib.parse import quote, unquote_to_bytes
+
+from transforms.storage import s3
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")  # as apache_beam.io.filesystems.FileSystems.get_scheme
 TEMPORARY_SUFFIX = ".tmp"
@@ -83,6 +85,11 @@ def join(base: str, *parts: str) -> str:
     return "/".join([base.rstrip("/"), *(part.strip("/") for part in parts)])
 
 
+def name_of(uri: str) -> str:
+    """The last segment of a URI as its file system has it: encoded in `file:` URIs, as it is elsewhere."""
+    return os.path.basename(local_path(uri)) if is_local(uri) else uri.rpartition("/")[2]  # noqa: PTH119
+
+
 def open_read(uri: str) -> BinaryIO:
     """Opens for reading, seekable, never decompressed. The caller closes it.
 
@@ -92,6 +99,8 @@ def open_read(uri: str) -> BinaryIO:
     if is_local(uri):
         path = Path(local_path(uri))
         return path.open("rb")
+    if s3.is_s3(uri):
+        return s3.open_read(uri)
     from apache_beam.io.filesystem import CompressionTypes
     from apache_beam.io.filesystems import FileSystems
 
@@ -112,6 +121,9 @@ def size_of(uri: str) -> int | None:
             return path.stat().st_size
         except (FileNotFoundError, NotADirectoryError):
             return None
+    if s3.is_s3(uri):
+        found = s3.stat(uri)
+        return found.size if found else None
     from apache_beam.io.filesystems import FileSystems
 
     if not FileSystems.exists(uri):
@@ -124,6 +136,8 @@ def exists(uri: str) -> bool:
     if is_local(uri):
         path = Path(local_path(uri))
         return path.exists()
+    if s3.is_s3(uri):
+        return s3.stat(uri) is not None
     from apache_beam.io.filesystems import FileSystems
 
     return cast(bool, FileSystems.exists(uri))
@@ -150,6 +164,13 @@ def write_atomically(uri: str, content: bytes | Path, *, durable: bool = False) 
     Returns:
       The bytes written.
     """
+    if s3.is_s3(uri):
+        if isinstance(content, bytes):
+            s3.put(uri, content)
+            return len(content)
+        with content.open("rb") as source:
+            s3.put(uri, source)
+            return source.tell()
     with publishing(uri, durable=durable) as target:
         if isinstance(content, Path):
             with content.open("rb") as source:
@@ -206,6 +227,11 @@ def delete(uri: str) -> bool:
         except FileNotFoundError:
             return False
         return True
+    if s3.is_s3(uri):
+        if s3.stat(uri) is None:
+            return False
+        s3.delete([uri])
+        return True
     from apache_beam.io.filesystems import FileSystems
 
     if not FileSystems.exists(uri):
@@ -219,6 +245,9 @@ def delete_folder(uri: str) -> None:
     if is_local(uri):
         path = Path(local_path(uri))
         shutil.rmtree(path, ignore_errors=True)
+        return
+    if s3.is_s3(uri):
+        s3.delete(found.uri for found in s3.list_objects(uri.rstrip("/") + "/"))
         return
     from apache_beam.io.filesystems import FileSystems
 
@@ -266,6 +295,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _send(uri: str, source: BinaryIO) -> None:
+    if s3.is_s3(uri):
+        s3.put(uri, source)
+        return
     from apache_beam.io.filesystem import CompressionTypes
     from apache_beam.io.filesystems import FileSystems
 
@@ -291,9 +323,13 @@ def _list_local(folder: Path, prefix: str, recursive: bool) -> Iterator[ListedFi
 
 
 def _list_elsewhere(uri: str, recursive: bool) -> Iterator[ListedFile]:
+    base = uri.rstrip("/") + "/"
+    if s3.is_s3(uri):
+        for found in s3.list_objects(base, within_folder=not recursive):
+            yield ListedFile(found.uri.removeprefix(base), found.size)
+        return
     from apache_beam.io.filesystems import FileSystems
 
-    base = uri.rstrip("/") + "/"
     for result in FileSystems.match([base + ("**" if recursive else "*")]):
         for file in result.metadata_list:
             name = file.path.removeprefix(base)
