@@ -8,7 +8,6 @@ from typing import Any
 
 from pipeline.options import nearest
 from transforms.errors import UsageError
-from transforms.references.listing import reason_of
 from transforms.sinks.manifest import LATEST, MANIFEST
 from transforms.sinks.write import RUNS, run_folder
 from transforms.storage import filesystem
@@ -99,7 +98,7 @@ def open_run(output: str, run_id: str | None = None) -> FinishedRun:
     except FileNotFoundError:
         content = b""
     except (OSError, ValueError, ImportError) as error:
-        raise UsageError(f"{output} cannot be read: {reason_of(error)}.") from error
+        raise UsageError(f"{output} cannot be read: {filesystem.reason_of(error)}.") from error
     if not content:
         raise UsageError(_not_there(output, run_id))
     try:

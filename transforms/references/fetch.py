@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from transforms.model import DecodeError, DocumentReference, Stage, Status
-from transforms.references.listing import MissingInput, kind_of, local_version, path_of, reason_of
+from transforms.references.listing import MissingInput, kind_of, local_version, path_of
 from transforms.references.manifest_files import read_inline
 from transforms.storage import s3
-from transforms.storage.filesystem import open_read
+from transforms.storage.filesystem import open_read, reason_of
 
 CHUNK_BYTES = 1 << 20
 

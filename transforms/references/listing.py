@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from transforms.errors import UsageError
 from transforms.model import DocumentReference
 from transforms.storage import s3
-from transforms.storage.filesystem import is_local, local_path, quote_segment, to_uri
+from transforms.storage.filesystem import is_local, local_path, quote_segment, reason_of, to_uri
 
 ANY_DEPTH = "**"
 _GLOB = re.compile(r"[*?\[]")
@@ -73,14 +73,6 @@ def path_of(pattern: str) -> str | None:
     if "\0" in path:
         raise MissingInput(f"{pattern!r} is no path: it holds a NUL character.")
     return os.path.abspath(path)  # noqa: PTH100 - Path cannot hold `..` apart; paths stay plain strings in this module
-
-
-def reason_of(error: Exception) -> str:
-    """Why a file cannot be read, in a form that ends a sentence."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    reason = " ".join(str(error).split()).removesuffix(" with exceptions None")  # BeamIOError says so when it has no more to say
-    return reason.rstrip(".") or type(error).__name__
 
 
 def _nothing_found(pattern: str, path: str | None) -> str:

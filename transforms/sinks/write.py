@@ -15,14 +15,12 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from transforms.model import Status
 from transforms.sinks import documents
 from transforms.sinks.dataset import DATASETS, DigestedStream, PartFile, PartWriter
-from transforms.storage.commit import Commit, StagedDocument, read_commit
-from transforms.storage.filesystem import join, publishing, read_bytes
+from transforms.storage.commit import Commit, CommitDamaged, StagedDocument, read_commit
+from transforms.storage.filesystem import SCRATCH, join, publishing, read_bytes
 from transforms.storage.read_ahead import read_ahead
 
 RUNS = "runs"
 _DECODED = (Status.OK.value, Status.EMPTY.value)
-SCRATCH = ".writing"
-"""Folder of a run for parts that are not whole yet: what a killed writer leaves there is no part, and goes with the manifest's writing."""
 
 
 class Tally(NamedTuple):
@@ -84,7 +82,7 @@ def write_shard(output: str, run_id: str, shard: int, shards: int, staged: Seque
         open_parts = []
         for dataset in DATASETS:
             path = dataset.part_path(shard, shards)
-            target = publications.enter_context(publishing(join(folder, path), scratch=join(folder, SCRATCH), durable=True))
+            target = publications.enter_context(publishing(join(folder, path), scratch=join(output, SCRATCH), durable=True))
             stream = DigestedStream(target)
             publications.callback(stream.detach)
             open_parts.append((dataset.name, path, stream, dataset.open_part(cast(BinaryIO, stream))))
@@ -99,7 +97,7 @@ def write_shard(output: str, run_id: str, shard: int, shards: int, staged: Seque
 def _write(output: str, staged: Sequence[StagedDocument], writers: Sequence[PartWriter], counts: "_Counts") -> None:
     ordered = sorted(staged, key=_order)
     # Each in one piece: one request on an object store, where zipfile's seeking would make several.
-    contents = read_ahead(output, lambda document: read_bytes(join(output, document.path)), ordered)
+    contents = read_ahead(output, lambda document: _read(output, document.path), ordered)
     for _document_id, group in groupby(ordered, key=lambda document: document.document_id):
         same = list(group)
         kept = next((document for document in same if document.status in _DECODED), same[0])
@@ -114,6 +112,13 @@ def _write(output: str, staged: Sequence[StagedDocument], writers: Sequence[Part
             for writer in writers:
                 writer.add(commit)
             counts.add(commit, document.fresh)
+
+
+def _read(output: str, path: str) -> bytes:
+    try:
+        return read_bytes(join(output, path))
+    except FileNotFoundError:
+        raise CommitDamaged("it is gone", path) from None
 
 
 def _order(document: StagedDocument) -> tuple[str, str, str]:
