@@ -7,19 +7,25 @@ LIBRARY ?= samples/library
 OUTPUT  ?= out
 ARGS    ?=
 OFFICE  ?=
+MOMENTS ?= 20
+SEED    ?= 1
 
 BIN      = $(VENV)/bin
 STAMPS   = $(VENV)/stamps
 PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
-.PHONY: backfill test lint format setup lock dist clean
+.PHONY: backfill test kill-matrix lint format setup lock dist clean
 
 backfill: setup
 	$(BIN)/universal-decoder backfill --input $(LIBRARY) --output $(OUTPUT) $(ARGS)
 
 test: setup
 	$(BIN)/pytest -n 2 $(ARGS)
+
+# Kills a run over the sample library at MOMENTS random moments (of SEED) and runs it again; each time it must end with the same bytes.
+kill-matrix: setup
+	PYTHONPATH=.:tests/end_to_end $(BIN)/python tests/end_to_end/kill_matrix.py --moments $(MOMENTS) --seed $(SEED)
 
 lint: setup
 	$(BIN)/ruff check .

@@ -72,15 +72,19 @@ def start(*arguments: str | Path, extra: Mapping[str, str] | None = None, **opti
     )
 
 
-def universal_decoder(*arguments: str | Path, expect: int = 0) -> str:
+def universal_decoder(*arguments: str | Path, expect: int = 0, extra: Mapping[str, str] | None = None) -> str:
     """Runs the command to its end and gives its standard output."""
-    process = start(*arguments)
+    process = start(*arguments, extra=extra)
     out, err = process.communicate()
     assert process.returncode == expect, err
     assert "Traceback" not in err + out
     return out + err
 
 
-def backfill(library: Path, output: Path, *arguments: str | Path, run_id: str = "first") -> FinishedRun:
-    universal_decoder("backfill", "--input", library, "--output", output, "--run-id", run_id, "--started-at", STARTED_AT, *arguments)
+def backfill(
+    library: Path, output: Path, *arguments: str | Path, run_id: str = "first", extra: Mapping[str, str] | None = None
+) -> FinishedRun:
+    universal_decoder(
+        "backfill", "--input", library, "--output", output, "--run-id", run_id, "--started-at", STARTED_AT, *arguments, extra=extra
+    )
     return FinishedRun(output, run_id)
