@@ -81,6 +81,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     documents = decode_document(folder / DOCUMENT, DocumentReference(**request["reference"]), decoding)
     added = max(high_water_bytes() - resident_before, 0)
     documents[0] = replace(documents[0], peak_memory_mb=round(added / (1 << 20), 1))
+    documents = [without_place(document, folder.parent) for document in documents]
     outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
     return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS)}
 
@@ -153,6 +154,20 @@ def _decode(path: Path, found: DecodedDocument, name: str, decoding: Decoding, p
             file.write_bytes(attachment.data)
             yield from _decode(file, own, attachment.name, decoding, own_place)
             file.unlink()
+
+
+def without_place(document: DecodedDocument, place: Path) -> DecodedDocument:
+    """The document without the name of the folder that it was decoded in, which messages of libraries hold: it differs in each run."""
+
+    def shorten(text: str) -> str:
+        return text.replace(f"{place}/", "")
+
+    return replace(
+        document,
+        reason=shorten(document.reason),
+        traceback=shorten(document.traceback),
+        warnings=[shorten(warning) for warning in document.warnings],
+    )
 
 
 def describe(partitioned: PartitionedDocument, found: DecodedDocument, settings: DecodeSettings) -> DecodedDocument:

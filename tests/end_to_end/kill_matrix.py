@@ -120,7 +120,7 @@ def kill_and_run_again(moment: Moment, folder: Path, duration: float, library: P
     met = f"{was}: {staged} commits, {parts} parts, {count(output, f'{SCRATCH}/*')} half-written" + (", finished" if finished else "")
     run = backfill(library, output, "--children", "2", run_id="again" if finished else "first", extra=here)
     left = [*output.rglob("*.tmp"), *output.glob(SCRATCH), *temporary.glob(f"{FOLDER_PREFIX}*")]
-    assert left == [], "temporary files are left"
+    assert left == [], f"temporary files are left: {left}"
     assert no_process_within(temporary, seconds=10)
     return met, run
 
@@ -163,9 +163,10 @@ def main() -> int:
         print(f"undisturbed: {duration:.1f} s, {commits} commits, {len(expected)} digests", flush=True)
         for index, moment in enumerate(moments(arguments.seed, arguments.moments, commits), start=1):
             met, again = kill_and_run_again(moment, folder / str(index), duration)
-            same = facts(again) == expected
-            differing += not same
-            print(f"{index:3}  {moment!s:32} {met:58} {'identical' if same else 'DIFFERENT'}", flush=True)
+            found = facts(again)
+            different = sorted(name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name))
+            differing += bool(different)
+            print(f"{index:3}  {moment!s:32} {met:58} {f'DIFFERENT: {different}' if different else 'identical'}", flush=True)
             shutil.rmtree(folder / str(index))
     print(f"{arguments.moments - differing} of {arguments.moments} identical (seed {arguments.seed})")
     return int(differing > 0)
