@@ -19,7 +19,7 @@ from apache_beam.utils.timestamp import MIN_TIMESTAMP
 from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
-from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded
+from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded, without_place
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.references.fetch import fetch
@@ -175,6 +175,7 @@ def _commit_failure(reference: DocumentReference, task: DecodeTask, folder: Path
             error_class=error.error_class,
             traceback=error.detail,
         )
+    letter = without_place(letter, folder.parent)
     return write_commit(folder / COMMIT, [letter], fingerprint=task.settings.fingerprint)
 
 

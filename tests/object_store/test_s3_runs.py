@@ -136,7 +136,7 @@ def test_a_server_that_dies_in_the_middle_ends_the_run_in_one_sentence_and_a_rer
     mortal_server.kill()
     out, err = process.communicate(timeout=120)
     assert process.returncode == 1, out + err
-    assert "The job failed: the store of s3://library/out/" in err
+    assert "The job failed: s3://library/out cannot be read or written: the store of s3://library/out/" in err
     assert "cannot be reached" in err
     assert "the same command goes on from there" in err
     assert "Traceback" not in out + err
