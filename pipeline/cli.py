@@ -2,16 +2,15 @@
 
 import logging
 import os
-import signal
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from pipeline import options
+from pipeline.interruption import Interrupted, ending_on_signals
 from transforms.errors import CommandError, ExitCode, UsageError
 from transforms.settings import DECODER
 from transforms.version import VERSION
@@ -37,12 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(error.sentence)
         return error.exit_code
     except KeyboardInterrupt:
-        _say("Interrupted. What was decoded until then is kept: the same command goes on from there.")
+        _say("Interrupted before any work.")
         return ExitCode.INTERRUPTED
+    except Interrupted as interrupted:
+        return interrupted.exit_code
     except BrokenPipeError:  # `universal-decoder report out | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
-    except SystemExit as error:  # argparse after --help; a signal
+    except SystemExit as error:  # argparse after --help
         return error.code if isinstance(error.code, int) else ExitCode.DONE
     except Exception as error:  # a defect of this program: still a sentence, and the traceback for whoever repairs it
         _say(f"This is a defect of the program ({_one_line(error)}); the traceback to report is in {_write_traceback()}.")
@@ -87,10 +88,16 @@ def backfill(argv: Sequence[str]) -> int:
     from pipeline.report import summary
     from pipeline.report.finished_run import FinishedRun
     from pipeline.run import run
+    from transforms.decode_documents import close_pools
 
-    _end_on_signal(signal.SIGTERM)
     started = time.monotonic()
-    with Progress() as progress:
+    progress = Progress()
+
+    def farewell(interrupted: Interrupted) -> None:
+        progress.stop()
+        _say(summary.interrupted(interrupted.name, progress.tally(), settings))
+
+    with ending_on_signals(close_pools, farewell), progress:
         manifest = run(settings, beam_arguments, progress)
     summary.show(FinishedRun(settings.output, settings.run_id, manifest), _console(), time.monotonic() - started)
     verdict = summary.too_many_failures(manifest, settings.max_failures)
@@ -161,13 +168,3 @@ def _write_traceback() -> str:
 def _log_to_stderr() -> None:
     """Warnings of libraries go to standard error as one line each; what is less is left out: Beam logs hundreds of lines a job."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-
-
-def _end_on_signal(number: int) -> None:
-    """Lets a signal unwind the stack, so that children and temporary files go too; without it the process would end where it stands."""
-
-    def end(received: int, _frame: FrameType | None) -> None:
-        _say(f"Stopped by {signal.Signals(received).name}. What was decoded until then is kept: the same command goes on from there.")
-        raise SystemExit(128 + received)
-
-    signal.signal(number, end)

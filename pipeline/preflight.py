@@ -26,7 +26,7 @@ from transforms.references import sources
 from transforms.settings import Strategy
 from transforms.sinks.manifest import MANIFEST
 from transforms.sinks.write import run_folder
-from transforms.storage import filesystem
+from transforms.storage import filesystem, s3
 
 LOCAL_RUNNERS = (DEFAULT_RUNNER, "FnApiRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner", "TestDirectRunner", "PrismRunner")
 """Those that decode on this machine, so that its tools and models are what counts (Beam 2.77.0, `StandardOptions.LOCAL_RUNNERS`)."""
@@ -88,6 +88,9 @@ def check(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
       UsageError: the sentence about the first thing that is wrong.
     """
     options = check_beam_arguments(beam_arguments)
+    from apache_beam.io.filesystems import FileSystems
+
+    FileSystems.set_options(options)  # the pipeline does so too, but the checks of input and output come before it
     check_runner(settings.runner, options, validate=not settings.dry_run)
     check_sources(settings.inputs, settings.references, settings.output)
     if settings.runner in LOCAL_RUNNERS:
@@ -273,6 +276,8 @@ def _check_file_system(flag: str, place: str) -> None:
     scheme = place.partition("://")[0].lower()
     try:
         FileSystems.get_filesystem(place)
+        if s3.is_s3(place):
+            importlib.import_module("boto3")  # Beam's own file system is there without it (2.77.0)
     except (ValueError, ImportError) as error:
         extra = FILE_SYSTEM_EXTRAS.get(scheme)
         remedy = (
@@ -281,6 +286,11 @@ def _check_file_system(flag: str, place: str) -> None:
             else f"use a local path, or one of {enumerate_words([f'{known}://' for known in FILE_SYSTEM_EXTRAS])}."
         )
         raise UsageError(f"{flag} {place}: there is no file system for {scheme}:// here: {remedy}") from error
+    if s3.is_s3(place):
+        try:
+            s3.check(place)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{flag} {place} cannot be used: {_tidy(str(error))}.") from error
 
 
 def check_output(output: str, run_id: str, write: bool = True) -> None:

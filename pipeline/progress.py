@@ -196,6 +196,12 @@ class Progress:
             self.tick()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends what is shown, with a last line where there is no terminal. Called again it does nothing."""
+        if self._stopped.is_set():
+            return
         self._stopped.set()
         if self._thread is not None:
             self._thread.join()

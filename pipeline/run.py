@@ -2,7 +2,9 @@
 
 import logging
 import re
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import apache_beam as beam
@@ -15,7 +17,9 @@ from pipeline.options import DEFAULT_RUNNER, BackfillSettings
 from transforms import counters
 from transforms.decode_documents import DECODER, close_pools
 from transforms.errors import JobFailed
+from transforms.isolation.pool import remove_folders_of_dead_owners
 from transforms.sinks.manifest import discard_manifest, read_manifest
+from transforms.storage import filesystem
 
 
 class Progress(Protocol):
@@ -41,10 +45,15 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
       JobFailed: the job itself failed; what was decoded until then is staged, and the same command goes on from there.
     """
     options = PipelineOptions(list(beam_arguments), save_main_session=False)
-    logging.getLogger("apache_beam").setLevel(logging.ERROR)  # its warnings are about this code, and nothing that an operator could change
+    # Its warnings are about this code, and nothing that an operator could change. Of what fails in this process it logs its own stack,
+    # as an error: the exception comes here as well, and is told in a sentence.
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL if settings.runner == DEFAULT_RUNNER else logging.ERROR)
     forget = counters.observe(_told(progress))
     try:
-        discard_manifest(settings.output, settings.run_id)  # of an earlier run of that name: its parts are overwritten one by one
+        remove_folders_of_dead_owners(Path(tempfile.gettempdir()))  # a pool does so as well, but a run that has all staged starts none
+        with filesystem.output_told(settings.output):
+            filesystem.sweep(filesystem.join(settings.output, filesystem.SCRATCH))
+            discard_manifest(settings.output, settings.run_id)  # of an earlier run of that name: its parts are overwritten one by one
         pipeline = beam.Pipeline(runner=choose_runner(settings.runner, options), options=options)
         build(pipeline, settings, decoder)
         result = pipeline.run()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
 from transforms.isolation.processes import high_water_bytes, reset_high_water, resident_bytes
 from transforms.model import DecodedDocument, DecodeError, DocumentReference, ImageEntity, PartitionedDocument, Stage, Status
@@ -25,6 +25,7 @@ from transforms.sections.entities import describe_entities
 from transforms.sections.grouping import group_elements
 from transforms.settings import DECODER, DecodeSettings, unstructured_version
 from transforms.storage.commit import write_commit
+from transforms.storage.filesystem import name_of
 from transforms.version import VERSION
 
 MAX_ATTACHMENT_DEPTH = 3
@@ -83,6 +84,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     documents = decode_document(folder / DOCUMENT, DocumentReference(**request["reference"]), decoding)
     added = max(high_water_bytes() - resident_before, 0)
     documents[0] = replace(documents[0], peak_memory_mb=round(added / (1 << 20), 1))
+    documents = [without_place(document, folder.parent) for document in documents]
     outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
     reader = str(pdf_kernel.state()) if documents[0].mime_type == PDF.mime_type else ""
     return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS), "pdf_kernel": reader}
@@ -99,7 +101,7 @@ def decode_document(path: Path, reference: DocumentReference, decoding: Decoding
     digest, size = digest_file(path)
     found = undecoded(reference, document_id=reference.document_id or document_id_from_digest(digest), started_at=decoding.started_at)
     found = replace(found, source_sha256=digest, size_bytes=size)
-    name = "" if reference.locator else unquote(urlsplit(reference.uri).path.rsplit("/", 1)[-1])
+    name = "" if reference.locator else name_of(reference.uri)
     return list(_decode(path, found, name, decoding, place=""))
 
 
@@ -156,6 +158,20 @@ def _decode(path: Path, found: DecodedDocument, name: str, decoding: Decoding, p
             file.write_bytes(attachment.data)
             yield from _decode(file, own, attachment.name, decoding, own_place)
             file.unlink()
+
+
+def without_place(document: DecodedDocument, place: Path) -> DecodedDocument:
+    """The document without the name of the folder that it was decoded in, which messages of libraries hold: it differs in each run."""
+
+    def shorten(text: str) -> str:
+        return text.replace(f"{place}/", "")
+
+    return replace(
+        document,
+        reason=shorten(document.reason),
+        traceback=shorten(document.traceback),
+        warnings=[shorten(warning) for warning in document.warnings],
+    )
 
 
 def describe(partitioned: PartitionedDocument, found: DecodedDocument, settings: DecodeSettings) -> DecodedDocument:

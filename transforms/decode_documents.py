@@ -19,7 +19,7 @@ from apache_beam.utils.timestamp import MIN_TIMESTAMP
 from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
-from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded
+from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded, without_place
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT
@@ -95,7 +95,11 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
         done = [future for future in self._flying if future.done()]
         for future in done:
             self._flying.remove(future)
-            staged = future.result()
+            try:
+                staged = future.result()
+            except BaseException:  # the bundle ends: what has not begun must not begin any more
+                self._threads.shutdown(wait=False, cancel_futures=True)
+                raise
             counters.count(staged.status, staged.size)
             yield staged
 
@@ -106,7 +110,7 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     Returns:
       Where the commit lies, and the document's status.
     Raises:
-      OSError: OUTPUT cannot be written. That is no document's fault: it ends the bundle.
+      JobFailed: OUTPUT cannot be written. That is no document's fault: it ends the bundle, and on a local runner the job.
     """
     key = staging_key(reference)
     path = staging_path(task.settings.fingerprint, key)
@@ -115,10 +119,12 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
             outcome, blobs, kernel = _decode(reference, task, child)
         except DecodeError as error:
             outcome, blobs, kernel = _commit_failure(reference, task, child.folder, error), [], ""
-        # Blobs first: a commit promises that its pictures are there.
-        for blob in blobs:
-            put_blob(task.output, blob, child.folder / BLOBS / Path(blob).name)
-        filesystem.write_atomically(filesystem.join(task.output, path), child.folder / COMMIT)
+        with filesystem.output_told(task.output):
+            # Blobs first: a commit promises that its pictures are there.
+            for blob in blobs:
+                put_blob(task.output, blob, child.folder / BLOBS / Path(blob).name)
+            scratch = filesystem.join(task.output, filesystem.SCRATCH)
+            filesystem.write_atomically(filesystem.join(task.output, path), child.folder / COMMIT, scratch=scratch)
     return StagedDocument(
         path=path,
         key=key,
@@ -173,6 +179,7 @@ def _commit_failure(reference: DocumentReference, task: DecodeTask, folder: Path
             error_class=error.error_class,
             traceback=error.detail,
         )
+    letter = without_place(letter, folder.parent)
     return write_commit(folder / COMMIT, [letter], fingerprint=task.settings.fingerprint)
 
 

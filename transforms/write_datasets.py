@@ -42,7 +42,8 @@ class WriteDatasets(beam.PTransform):  # type: ignore[misc]
     def _write(self, group: tuple[str, Mapping[str, Iterable[StagedDocument]]]) -> ShardResult:
         shard, values = group
         try:
-            return write_shard(self.output, self.run_id, int(shard), self.shards, list(values["documents"]))
+            with filesystem.output_told(self.output):
+                return write_shard(self.output, self.run_id, int(shard), self.shards, list(values["documents"]))
         except CommitDamaged as damaged:
             # The document has to be decoded again, and this far down the graph only the next run can: without the commit it does.
             filesystem.delete(filesystem.join(self.output, damaged.path))
@@ -94,5 +95,6 @@ class PublishRun(beam.PTransform):  # type: ignore[misc]
             settings=self.facts.settings,
             options=self.facts.options,
         )
-        write_manifest(self.facts.output, manifest)
+        with filesystem.output_told(self.facts.output):
+            write_manifest(self.facts.output, manifest)
         return run_id

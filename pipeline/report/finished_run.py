@@ -98,7 +98,7 @@ def open_run(output: str, run_id: str | None = None) -> FinishedRun:
     except FileNotFoundError:
         content = b""
     except (OSError, ValueError, ImportError) as error:
-        raise UsageError(f"{output} cannot be read: {' '.join(str(error).split()).rstrip('.')}.") from error
+        raise UsageError(f"{output} cannot be read: {filesystem.reason_of(error)}.") from error
     if not content:
         raise UsageError(_not_there(output, run_id))
     try:

@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.options import BackfillSettings
+from pipeline.progress import Tally
 from pipeline.report.finished_run import FinishedRun
 from pipeline.report.words import counted, number, percent, printable, shortened, shortened_middle, size, span_of_time
 from transforms.model import Status
@@ -73,6 +75,20 @@ def too_many_failures(manifest: Mapping[str, Any], allowed: float | None) -> str
     return (
         f"{number(dead)} of {counted(matched, 'document')} failed ({dead / matched:.2%}), more than --max-failures {allowed:g} allows; "
         "the run is finished and its results are written."
+    )
+
+
+def interrupted(signal_name: str, tally: Tally, settings: BackfillSettings) -> str:
+    """The sentences for a job that was stopped: what is kept, and how to go on."""
+    command = "the same command without --force" if settings.force else "the same command"
+    if not tally.found:
+        return f"Stopped by {signal_name} before any document was decoded; nothing was published. {command.capitalize()} begins again."
+    before = f" ({number(tally.staged)} of them by earlier runs)" if tally.staged else ""
+    found = counted(tally.found, "document")
+    return (
+        f"Stopped by {signal_name}. {number(tally.done)} of the {found} found until then are decoded{before}, and kept in "
+        f"{filesystem.join(settings.output, 'staging')}; run {settings.run_id} is not finished, and nothing of it is published. "
+        f"{command.capitalize()} goes on from there."
     )
 
 

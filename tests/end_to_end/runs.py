@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,23 +63,28 @@ def command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "pipeline", *map(str, arguments)]
 
 
-def start(*arguments: str | Path, **options: Any) -> "subprocess.Popen[str]":
-    """Starts the command in a session of its own, so that a test can kill the whole of it."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+def start(*arguments: str | Path, extra: Mapping[str, str] | None = None, **options: Any) -> "subprocess.Popen[str]":
+    """Starts the command in a session of its own, so that a test can kill the whole of it. `extra`: variables; an empty one is not set."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **(extra or {})}
+    environment = {name: value for name, value in environment.items() if value or name not in (extra or {})}
     return subprocess.Popen(
         command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True, **options
     )
 
 
-def universal_decoder(*arguments: str | Path, expect: int = 0) -> str:
+def universal_decoder(*arguments: str | Path, expect: int = 0, extra: Mapping[str, str] | None = None) -> str:
     """Runs the command to its end and gives its standard output."""
-    process = start(*arguments)
+    process = start(*arguments, extra=extra)
     out, err = process.communicate()
     assert process.returncode == expect, err
     assert "Traceback" not in err + out
     return out + err
 
 
-def backfill(library: Path, output: Path, *arguments: str | Path, run_id: str = "first") -> FinishedRun:
-    universal_decoder("backfill", "--input", library, "--output", output, "--run-id", run_id, "--started-at", STARTED_AT, *arguments)
+def backfill(
+    library: Path, output: Path, *arguments: str | Path, run_id: str = "first", extra: Mapping[str, str] | None = None
+) -> FinishedRun:
+    universal_decoder(
+        "backfill", "--input", library, "--output", output, "--run-id", run_id, "--started-at", STARTED_AT, *arguments, extra=extra
+    )
     return FinishedRun(output, run_id)

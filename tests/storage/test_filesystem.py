@@ -26,9 +26,12 @@ from transforms.storage.filesystem import (
     quote_segment,
     read_bytes,
     size_of,
+    sweep,
     to_uri,
     write_atomically,
 )
+
+ROOT = Path(__file__).parents[2]
 
 
 class MemoryFileSystem(FileSystem):
@@ -286,3 +289,45 @@ def test_local_reading_needs_no_beam(tmp_path):
 def test_read_bytes_of_nothing_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_bytes(str(tmp_path / "nothing"))
+
+
+KILLED_WRITER = """
+import os, signal, sys
+from transforms.storage.filesystem import publishing
+with publishing(sys.argv[1], scratch=sys.argv[2]) as stream:
+    stream.write(b"half")
+    stream.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_sweep_removes_what_killed_writers_left_and_nothing_that_a_living_one_writes(tmp_path):
+    scratch = tmp_path / ".writing"
+    for number in range(3):
+        subprocess.run([sys.executable, "-c", KILLED_WRITER, str(tmp_path / f"dead{number}"), str(scratch)], cwd=ROOT, check=False)
+    assert len(os.listdir(scratch)) == 3
+    with publishing(str(tmp_path / "living"), scratch=str(scratch)) as stream:
+        stream.write(b"whole")
+        assert sweep(str(scratch)) == 3
+        assert len(os.listdir(scratch)) == 1
+    assert (tmp_path / "living").read_bytes() == b"whole"
+    assert sorted(os.listdir(tmp_path)) == [".writing", "living"]
+    assert sweep(str(scratch)) == 0
+    assert os.listdir(tmp_path) == ["living"]
+    assert sweep(str(scratch)) == 0
+
+
+def _publish_while_swept(folder: str, number: int) -> None:
+    for index in range(300):
+        write_atomically(f"{folder}/{number}-{index}", b"x" * 1000, scratch=f"{folder}/.writing")
+        sweep(f"{folder}/.writing")
+
+
+def test_writers_that_sweep_all_the_time_lose_nothing(tmp_path):
+    processes = [multiprocessing.get_context("spawn").Process(target=_publish_while_swept, args=(str(tmp_path), n)) for n in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    assert sum(path.stat().st_size == 1000 for path in tmp_path.glob("*-*")) == 900

@@ -146,7 +146,14 @@ class ChildPool:
         self._folder, self._lock_file = _make_folder(parent)
         self._remove_folder = weakref.finalize(self, _if_owner, os.getpid(), _remove, self._folder)
         self._owner = os.getpid()
-        self._environment = {**os.environ, **ZYGOTE_ENVIRONMENT, **environment, POOL_VARIABLE: self._folder.name}
+        self._environment = {
+            **os.environ,
+            **ZYGOTE_ENVIRONMENT,
+            **environment,
+            POOL_VARIABLE: self._folder.name,
+            # For what the preload writes, which is removed with the pool's folder if it is killed meanwhile; a child has that of its lease.
+            **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self._folder)),
+        }
         self._settings = {
             "decoder": decoder,
             "preload": preload,

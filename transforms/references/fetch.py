@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from transforms.model import DecodeError, DocumentReference, Stage, Status
-from transforms.references.listing import MissingInput, kind_of, local_version, path_of, reason_of
+from transforms.references.listing import MissingInput, kind_of, local_version, path_of
 from transforms.references.manifest_files import read_inline
-from transforms.storage.filesystem import open_read
+from transforms.storage import s3
+from transforms.storage.filesystem import open_read, reason_of
 
 CHUNK_BYTES = 1 << 20
 
@@ -122,7 +124,7 @@ def _fetch_once(reference: DocumentReference, destination: Path, limit_bytes: in
 
 def _copy(reference: DocumentReference, destination: Path, limit_bytes: int) -> int:
     count = 0
-    with open_read(reference.uri) as source:
+    with _open(reference) as source:
         with _writing(destination):
             target = destination.open("wb")
         with target:
@@ -138,6 +140,13 @@ def _copy(reference: DocumentReference, destination: Path, limit_bytes: int) -> 
     if 0 <= reference.size < count:
         raise _failed(f"{reference.uri} has changed since it was listed: it has {count:,} bytes, not {reference.size:,}.")
     return count
+
+
+def _open(reference: DocumentReference) -> BinaryIO:
+    # A version that a references file gives is the user's own; a listing's begins with the size.
+    if s3.is_s3(reference.uri) and reference.version.startswith(f"{reference.size}-"):
+        return s3.open_read(reference.uri, etag=reference.version.partition("-")[2])
+    return open_read(reference.uri)
 
 
 def _check_file(reference: DocumentReference, path: str, limit_bytes: int) -> None:
@@ -174,6 +183,8 @@ def _failed(sentence: str) -> DecodeError:
 
 
 def _may_pass(reference: DocumentReference, error: Exception) -> bool:
+    if isinstance(error, s3.StoreError):  # that has been tried for half a minute
+        return False
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError | ValueError):
         return False
     if isinstance(error, _IncompleteError | ConnectionError | TimeoutError):
@@ -186,6 +197,10 @@ def _sentence(reference: DocumentReference, error: Exception) -> str:
     match error:
         case FileNotFoundError():
             return f"{reference.uri} is gone since it was listed" if reference.version else f"There is no file {reference.uri}"
+        case s3.ChangedError():
+            return f"{reference.uri} has changed since it was listed: it was written to again"
+        case PermissionError() if s3.is_s3(reference.uri):
+            return f"{reference.uri} may not be read: {reason_of(error)}"
         case PermissionError():
             return f"{reference.uri} may not be read: permission denied"
         case _:

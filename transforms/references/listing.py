@@ -19,11 +19,13 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 from transforms.errors import UsageError
 from transforms.model import DocumentReference
-from transforms.storage.filesystem import is_local, local_path, quote_segment, to_uri
+from transforms.storage import s3
+from transforms.storage.filesystem import is_local, local_path, quote_segment, reason_of, to_uri
 
 ANY_DEPTH = "**"
 _GLOB = re.compile(r"[*?\[]")
@@ -34,14 +36,14 @@ class MissingInput(UsageError):  # noqa: N818 - what it means to the operator
 
 
 def list_files(pattern: str, *, exclude: str = "") -> Iterator[DocumentReference]:
-    """Lists the documents that a pattern names, in the order of their URIs.
+    """Lists the documents that a pattern names, in the order of their URIs (on S3 in that of the store).
 
     Args:
       pattern: a path or URI of a file or folder, or a glob (see the module).
       exclude: a folder (path or URI) whose content is not input: the job's own output; none if empty.
     Yields:
       One reference a file, with its size and a version token; one with a `problem` for what cannot be a document. A local listing holds the
-      names of one folder, and of those above it, in memory; on an object store, all that match (Beam lists so).
+      names of one folder, and of those above it, in memory; one on S3 a page of names; elsewhere all that match (Beam lists so).
     Raises:
       MissingInput: at the first step, or when nothing at all was found.
     """
@@ -73,14 +75,6 @@ def path_of(pattern: str) -> str | None:
     return os.path.abspath(path)  # noqa: PTH100 - Path cannot hold `..` apart; paths stay plain strings in this module
 
 
-def reason_of(error: Exception) -> str:
-    """Why a file cannot be read, in a form that ends a sentence."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror.lower()
-    reason = " ".join(str(error).split()).removesuffix(" with exceptions None")  # BeamIOError says so when it has no more to say
-    return reason.rstrip(".") or type(error).__name__
-
-
 def _nothing_found(pattern: str, path: str | None) -> str:
     if path is None:
         return f"{pattern} matches no file."
@@ -100,9 +94,22 @@ def local_version(status: os.stat_result) -> str:
     return f"{status.st_size}-{status.st_mtime_ns}"
 
 
-def remote_version(file: Any) -> str:
-    """The version token of a file (`FileMetadata`) of a Beam file system: size and time of writing, as Beam's listing has no etag."""
-    return f"{file.size_in_bytes}-{file.last_updated_in_seconds or 0:.3f}"
+class RemoteFile(NamedTuple):
+    """A file that is not on a local disk, as its store lists it."""
+
+    uri: str
+    size: int
+    version: str
+
+
+def _s3_file(found: s3.StoredObject) -> RemoteFile:
+    return RemoteFile(found.uri, found.size, f"{found.size}-{found.etag}")
+
+
+def _beam_file(file: Any) -> RemoteFile:
+    """From the `FileMetadata` of a Beam file system; its version is size and time of writing, as Beam's listing has no etag."""
+    version = f"{file.size_in_bytes}-{file.last_updated_in_seconds or 0:.3f}"
+    return RemoteFile(file.path, file.size_in_bytes, version)
 
 
 def find_version(reference: DocumentReference) -> DocumentReference:
@@ -120,10 +127,8 @@ def find_version(reference: DocumentReference) -> DocumentReference:
             if not stat.S_ISREG(status.st_mode):
                 return reference
             return reference._replace(size=status.st_size, version=local_version(status))
-        from apache_beam.io.filesystems import FileSystems
-
-        file = FileSystems.get_filesystem(reference.uri).metadata(reference.uri)
-        return reference._replace(size=file.size_in_bytes, version=remote_version(file))
+        file = _stat_remote(reference.uri)
+        return reference._replace(size=file.size, version=file.version) if file else reference
     except (OSError, ValueError, MissingInput):
         return reference
 
@@ -315,35 +320,70 @@ def _entry(entry: "os.DirEntry[str]") -> _Entry:
 
 def _list_remote(pattern: str, exclude: str) -> Iterator[DocumentReference]:
     excluded = exclude.rstrip("/") + "/"
-    files = {file.path: file for file in match_remote(pattern)}
-    for uri in sorted(files):
+    for uri, size, version in match_remote(pattern):
         if exclude and uri.startswith(excluded) and not pattern.startswith(excluded):
             continue
         if uri.endswith("/"):  # an object of 0 bytes, which is how consoles of object stores show a folder
             continue
-        yield DocumentReference(uri=uri, size=files[uri].size_in_bytes, version=remote_version(files[uri]))
+        yield DocumentReference(uri=uri, size=size, version=version)
 
 
-def match_remote(pattern: str, limit: int | None = None) -> list[Any]:
-    """Beam's `FileMetadata` of the files that a pattern matches; a name that is no file is taken as the folder of that name.
+def match_remote(pattern: str, limit: int | None = None) -> Iterator[RemoteFile]:
+    """The files that a pattern matches, each once; a name that is no file is taken as the folder of that name.
 
     Args:
-      pattern: on a file system that Beam knows.
+      pattern: on S3, or on a file system that Beam knows.
       limit: how many are enough.
+    Yields:
+      On S3 in the store's order, with one page of names in memory; elsewhere by URI, all in memory (Beam lists so).
     Raises:
       MissingInput: the scheme has no file system here, or the store cannot be reached or read.
     """
+    try:
+        if not pattern.endswith("/") and (file := _stat_remote(pattern)):
+            yield file
+        elif s3.is_s3(pattern):
+            yield from islice(map(_s3_file, _match_s3(pattern)), limit)
+        else:
+            yield from _match_elsewhere(pattern, limit)
+    except (ValueError, OSError, ImportError) as error:  # BeamIOError is an OSError
+        raise MissingInput(f"{pattern} cannot be listed: {reason_of(error)}.") from error
+
+
+def _stat_remote(uri: str) -> RemoteFile | None:
+    if s3.is_s3(uri):
+        found = s3.stat(uri)
+        return _s3_file(found) if found else None
     from apache_beam.io.filesystems import FileSystems
 
-    try:
-        if not pattern.endswith("/") and FileSystems.exists(pattern):
-            return [FileSystems.get_filesystem(pattern).metadata(pattern)]
-        if _GLOB.search(pattern):
-            # Beam's `**` is `.*`: between two slashes it asks for at least one folder (2.77.0).
-            patterns = [pattern, pattern.replace("/**/", "/")] if "/**/" in pattern else [pattern]
-        else:
-            patterns = [pattern.rstrip("/") + "/**"]
-        results = FileSystems.match(patterns, [limit] * len(patterns))
-    except (ValueError, OSError) as error:  # BeamIOError is an OSError
-        raise MissingInput(f"{pattern} cannot be listed: {reason_of(error)}.") from error
-    return [file for result in results for file in result.metadata_list]
+    return _beam_file(FileSystems.get_filesystem(uri).metadata(uri)) if FileSystems.exists(uri) else None
+
+
+def _remote_patterns(pattern: str) -> list[str]:
+    if not _GLOB.search(pattern):
+        return [pattern.rstrip("/") + "/**"]
+    # Beam's `**` is `.*`: between two slashes it asks for at least one folder (2.77.0).
+    return [pattern, pattern.replace("/**/", "/")] if "/**/" in pattern else [pattern]
+
+
+def _match_s3(pattern: str) -> Iterator[s3.StoredObject]:
+    """One listing of all that begins as the pattern does; the globs mean what they do on Beam's other file systems."""
+    from apache_beam.io.filesystem import FileSystem
+
+    patterns = _remote_patterns(pattern)
+    matches = [re.compile(FileSystem.translate_pattern(each), re.DOTALL).fullmatch for each in patterns]  # names may hold line feeds
+    # Of two patterns the second is the shorter one, and begins as the first does up to its first glob.
+    begin = min((each[: match.start()] for each in patterns if (match := _GLOB.search(each))), key=len)
+    for found in s3.list_objects(begin):
+        if any(match(found.uri) for match in matches):
+            yield found
+
+
+def _match_elsewhere(pattern: str, limit: int | None) -> Iterator[RemoteFile]:
+    from apache_beam.io.filesystems import FileSystems
+
+    patterns = _remote_patterns(pattern)
+    results = FileSystems.match(patterns, [limit] * len(patterns))
+    files = {file.path: file for result in results for file in result.metadata_list}
+    for uri in sorted(files):
+        yield _beam_file(files[uri])

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from transforms.model import DecodeError, DocumentReference, Stage, Status
-from transforms.references.listing import MissingInput, find_version, list_files, reason_of
+from transforms.references.listing import MissingInput, find_version, list_files
 from transforms.references.metadata import canonical_metadata, is_iri
-from transforms.storage.filesystem import is_local, local_path, open_read, to_uri
+from transforms.storage.filesystem import is_local, local_path, open_read, reason_of, to_uri
 
 FIELDS = ("document_id", "uri", "data", "kind", "title", "collection", "metadata", "size", "version", "etag")
 LINE_BYTES = 256 << 20

@@ -32,7 +32,7 @@ def check_sources(patterns: Sequence[str], reference_files: Sequence[str], *, ex
 
 def _check_pattern(pattern: str, exclude: str) -> None:
     if path_of(pattern) is None:
-        if not match_remote(pattern, limit=1):  # all names of a bucket may be minutes
+        if next(match_remote(pattern, limit=1), None) is None:  # all names of a bucket may be minutes
             raise MissingInput(f"{pattern} matches no file.")
         return
     problem = ""

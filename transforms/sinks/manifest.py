@@ -11,8 +11,8 @@ from transforms.errors import JobFailed, UsageError
 from transforms.model import Status
 from transforms.settings import DECODER, unstructured_version
 from transforms.sinks.dataset import DATASETS
-from transforms.sinks.write import SCRATCH, ShardResult, Tally, run_folder
-from transforms.storage.filesystem import delete, delete_folder, join, list_folder, read_bytes, settle, write_atomically
+from transforms.sinks.write import ShardResult, Tally, run_folder
+from transforms.storage.filesystem import SCRATCH, delete, join, list_folder, read_bytes, settle, sweep, write_atomically
 from transforms.version import VERSION
 
 MANIFEST = "manifest.json"
@@ -124,7 +124,8 @@ def discard_manifest(output: str, run_id: str) -> None:
 def write_manifest(output: str, manifest: Mapping[str, Any]) -> None:
     """Finishes a run: removes what is no part of it, then publishes its manifest, then makes it the latest.
 
-    What is no part of it: parts of an earlier try with another number of shards, and what killed writers left.
+    What is no part of it: parts of an earlier try with another number of shards, and what killed writers left (of other runs too; what a
+    living one writes stays).
 
     Args:
       output: path or URI of OUTPUT.
@@ -132,15 +133,16 @@ def write_manifest(output: str, manifest: Mapping[str, Any]) -> None:
     """
     folder = run_folder(output, manifest["run_id"])
     wanted = {part["path"] for dataset in manifest["datasets"].values() for part in dataset["parts"]}
-    delete_folder(join(folder, SCRATCH))
     for dataset in DATASETS:
         for file in list_folder(join(folder, dataset.name)):
             if f"{dataset.name}/{file.name}" not in wanted:
                 delete(join(folder, dataset.name, file.name))
     settle(output)
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-    write_atomically(join(folder, MANIFEST), text.encode("utf-8", "backslashreplace"), durable=True)
-    write_atomically(join(output, LATEST), (manifest["run_id"] + "\n").encode(), durable=True)
+    scratch = join(output, SCRATCH)
+    write_atomically(join(folder, MANIFEST), text.encode("utf-8", "backslashreplace"), scratch=scratch, durable=True)
+    write_atomically(join(output, LATEST), (manifest["run_id"] + "\n").encode(), scratch=scratch, durable=True)
+    sweep(scratch)
 
 
 def read_manifest(output: str, run_id: str | None = None) -> dict[str, Any]:

@@ -15,13 +15,12 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from transforms.model import Status
 from transforms.sinks import documents
 from transforms.sinks.dataset import DATASETS, DigestedStream, PartFile, PartWriter
-from transforms.storage.commit import Commit, StagedDocument, read_commit
-from transforms.storage.filesystem import join, publishing, read_bytes
+from transforms.storage.commit import Commit, CommitDamaged, StagedDocument, read_commit
+from transforms.storage.filesystem import SCRATCH, join, publishing, read_bytes
+from transforms.storage.read_ahead import read_ahead
 
 RUNS = "runs"
 _DECODED = (Status.OK.value, Status.EMPTY.value)
-SCRATCH = ".writing"
-"""Folder of a run for parts that are not whole yet: what a killed writer leaves there is no part, and goes with the manifest's writing."""
 
 
 class Tally(NamedTuple):
@@ -71,8 +70,9 @@ def shard_of(staged: StagedDocument, shards: int) -> int:
 def write_shard(output: str, run_id: str, shard: int, shards: int, staged: Sequence[StagedDocument]) -> ShardResult:
     """Writes and publishes the parts of one shard.
 
-    One commit is in memory at a time. Of documents with the same id the first in URI order that was decoded is kept; the others have a row
-    in `documents` that says so, and nothing else. A dead letter stays a dead letter, also when another document of its id was decoded.
+    One commit is in memory at a time (from an object store a few, which are read ahead). Of documents with the same id the first in URI
+    order that was decoded is kept; the others have a row in `documents` that says so, and nothing else. A dead letter stays a dead letter,
+    also when another document of its id was decoded.
 
     Args:
       output: path or URI of OUTPUT.
@@ -91,7 +91,7 @@ def write_shard(output: str, run_id: str, shard: int, shards: int, staged: Seque
         open_parts = []
         for dataset in DATASETS:
             path = dataset.part_path(shard, shards)
-            target = publications.enter_context(publishing(join(folder, path), scratch=join(folder, SCRATCH), durable=True))
+            target = publications.enter_context(publishing(join(folder, path), scratch=join(output, SCRATCH), durable=True))
             stream = DigestedStream(target)
             publications.callback(stream.detach)
             open_parts.append((dataset.name, path, stream, dataset.open_part(cast(BinaryIO, stream))))
@@ -105,13 +105,15 @@ def write_shard(output: str, run_id: str, shard: int, shards: int, staged: Seque
 
 
 def _write(output: str, staged: Sequence[StagedDocument], writers: Sequence[PartWriter], counts: "_Counts") -> None:
-    for _document_id, group in groupby(sorted(staged, key=_order), key=lambda document: document.document_id):
+    ordered = sorted(staged, key=_order)
+    # Each in one piece: one request on an object store, where zipfile's seeking would make several.
+    contents = read_ahead(output, lambda document: _read(output, document.path), ordered)
+    for _document_id, group in groupby(ordered, key=lambda document: document.document_id):
         same = list(group)
         kept = next((document for document in same if document.status in _DECODED), same[0])
         kept_rows: dict[str, dict[str, Any]] = {}
         for document in same:
-            # In one piece: one request on an object store, where zipfile's seeking would make several.
-            commit = read_commit(BytesIO(read_bytes(join(output, document.path))), path=document.path)
+            commit = read_commit(BytesIO(next(contents)), path=document.path)
             if document is kept:
                 kept_rows = {row["document_id"]: row for row in commit.documents}
             else:
@@ -120,6 +122,13 @@ def _write(output: str, staged: Sequence[StagedDocument], writers: Sequence[Part
             for writer in writers:
                 writer.add(commit)
             counts.add(commit, document.fresh)
+
+
+def _read(output: str, path: str) -> bytes:
+    try:
+        return read_bytes(join(output, path))
+    except FileNotFoundError:
+        raise CommitDamaged("it is gone", path) from None
 
 
 def _order(document: StagedDocument) -> tuple[str, str, str]:

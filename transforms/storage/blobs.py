@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from transforms.storage.filesystem import join, size_of, write_atomically
+from transforms.storage.filesystem import SCRATCH, join, size_of, write_atomically
 
 
 def put_blob(output: str, relative_path: str, file: Path) -> bool:
@@ -20,5 +20,5 @@ def put_blob(output: str, relative_path: str, file: Path) -> bool:
     uri = join(output, relative_path)
     if size_of(uri) == file.stat().st_size:
         return False
-    write_atomically(uri, file)
+    write_atomically(uri, file, scratch=join(output, SCRATCH))
     return True

@@ -79,6 +79,8 @@ class Outcome(NamedTuple):
     quads: int = 0
     dead_letters: int = 0
     fingerprint: str = ""
+    may_pass: int = 0
+    """How many of the dead letters have a cause that may pass (`Status.may_pass`): the next run tries the document again."""
 
 
 class StagedDocument(NamedTuple):
@@ -145,6 +147,7 @@ def write_commit(path: Path, decoded: Sequence[DecodedDocument], *, fingerprint:
         quads=quads.count(b"\n"),
         dead_letters=len(letters),
         fingerprint=fingerprint,
+        may_pass=sum(document.status.may_pass for document in decoded),
     )
     blobs = sorted({(image.blob_path, len(image.picture.data)) for document in decoded for image in document.images})
     content = {

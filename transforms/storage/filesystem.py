@@ -1,12 +1,13 @@
-"""Where files are read and published: local disks by the operating system, everything else through Beam's FileSystems.
+"""Where files are read and published: local disks by the operating system, S3 by `storage.s3`, all else through Beam's FileSystems.
 
 It is apart from Beam because a decoding child must not import Beam (2.3 s and 110 MB), and because publishing must be atomic: a
 reader sees the old object, the new one, or none, never half of one.
 
-- Local: written under a temporary name in the same folder, then `os.replace`. Two processes that publish the same path at the same time
-  are safe: each has a temporary name of its own and the last rename wins.
-- Elsewhere: the finished file is sent through one `FileSystems.create`, whose `close` is the publication on an object store (S3, GCS,
-  Azure show an object only when its upload is complete). No rename: object stores copy to rename, and Beam 2.77.0's
+- Local: written under a temporary name, then renamed. Two processes that publish the same path at the same time are safe: each has a
+  temporary name of its own and the last rename wins. All that goes into an OUTPUT has its temporary names in one folder there (`SCRATCH`),
+  locked while they are written: what a killed process leaves is unlocked by the kernel, and `sweep` removes it.
+- S3: one put. Elsewhere: the finished file is sent through one `FileSystems.create`, whose `close` is the publication on an object store
+  (GCS and Azure show an object only when its upload is complete). No rename: object stores copy to rename, and Beam 2.77.0's
   `fileio.WriteToFiles` shows that a failed one can be reported as a success. On HDFS `create` is not atomic; a commit cut short there
   is found by its checksums.
 
@@ -16,6 +17,8 @@ may then be there with a truncated or empty file behind it. Commits bear this (t
 `latest` are durable.
 """
 
+import errno
+import fcntl
 import os
 import re
 import shutil
@@ -27,9 +30,15 @@ from tempfile import TemporaryFile
 from typing import BinaryIO, NamedTuple, cast
 from urllib.parse import quote, unquote_to_bytes
 
+from transforms.errors import JobFailed
+from transforms.storage import s3
+
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")  # as apache_beam.io.filesystems.FileSystems.get_scheme
 TEMPORARY_SUFFIX = ".tmp"
+SCRATCH = ".writing"
+"""Folder of OUTPUT for what is not whole yet: it must be on the disk of all the rest, as a file is published by renaming it."""
 _COPY_BYTES = 1 << 20
+_TRIES = 10
 
 
 class ListedFile(NamedTuple):
@@ -83,6 +92,11 @@ def join(base: str, *parts: str) -> str:
     return "/".join([base.rstrip("/"), *(part.strip("/") for part in parts)])
 
 
+def name_of(uri: str) -> str:
+    """The last segment of a URI as its file system has it: encoded in `file:` URIs, as it is elsewhere."""
+    return os.path.basename(local_path(uri)) if is_local(uri) else uri.rpartition("/")[2]  # noqa: PTH119
+
+
 def open_read(uri: str) -> BinaryIO:
     """Opens for reading, seekable, never decompressed. The caller closes it.
 
@@ -92,6 +106,8 @@ def open_read(uri: str) -> BinaryIO:
     if is_local(uri):
         path = Path(local_path(uri))
         return path.open("rb")
+    if s3.is_s3(uri):
+        return s3.open_read(uri)
     from apache_beam.io.filesystem import CompressionTypes
     from apache_beam.io.filesystems import FileSystems
 
@@ -112,6 +128,9 @@ def size_of(uri: str) -> int | None:
             return path.stat().st_size
         except (FileNotFoundError, NotADirectoryError):
             return None
+    if s3.is_s3(uri):
+        found = s3.stat(uri)
+        return found.size if found else None
     from apache_beam.io.filesystems import FileSystems
 
     if not FileSystems.exists(uri):
@@ -124,6 +143,8 @@ def exists(uri: str) -> bool:
     if is_local(uri):
         path = Path(local_path(uri))
         return path.exists()
+    if s3.is_s3(uri):
+        return s3.stat(uri) is not None
     from apache_beam.io.filesystems import FileSystems
 
     return cast(bool, FileSystems.exists(uri))
@@ -140,17 +161,25 @@ def list_folder(uri: str, *, recursive: bool = False) -> list[ListedFile]:
     return sorted(file for file in found if not _is_temporary(file.name))
 
 
-def write_atomically(uri: str, content: bytes | Path, *, durable: bool = False) -> int:
+def write_atomically(uri: str, content: bytes | Path, *, scratch: str = "", durable: bool = False) -> int:
     """Publishes bytes, or the content of a local file, under a name; what was there is replaced.
 
     Args:
       uri: where to. Missing folders are made.
       content: a Path is copied and stays.
+      scratch: as in `publishing`.
       durable: local only: an fsync of the file and of its folder (6 ms more on ext4), so that a power cut loses neither.
     Returns:
       The bytes written.
     """
-    with publishing(uri, durable=durable) as target:
+    if s3.is_s3(uri):
+        if isinstance(content, bytes):
+            s3.put(uri, content)
+            return len(content)
+        with content.open("rb") as source:
+            s3.put(uri, source)
+            return source.tell()
+    with publishing(uri, scratch=scratch, durable=durable) as target:
         if isinstance(content, Path):
             with content.open("rb") as source:
                 shutil.copyfileobj(source, target, _COPY_BYTES)
@@ -165,8 +194,7 @@ def publishing(uri: str, *, scratch: str = "", durable: bool = False) -> Iterato
 
     Args:
       uri: where to. Missing folders are made.
-      scratch: local only: the folder for the temporary name, on the same disk; default: the folder of `uri`. For a folder that others
-        list while it is written.
+      scratch: local only: the folder for the temporary name, on the same disk; default: the folder of `uri`.
       durable: as in `write_atomically`.
     """
     if not is_local(uri):
@@ -176,21 +204,43 @@ def publishing(uri: str, *, scratch: str = "", durable: bool = False) -> Iterato
             _send(uri, cast(BinaryIO, spool))
         return
     path = Path(local_path(uri))
-    folder = Path(local_path(scratch)) if scratch else path.parent
-    temporary = folder / f".{path.name[:100]}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
-    try:
-        with _create(temporary) as target:
+    with _create(Path(local_path(scratch)) if scratch else path.parent, path.name) as target:
+        temporary = Path(target.name)
+        try:
             yield target
+            target.flush()
             if durable:
-                target.flush()
                 os.fsync(target.fileno())
-        _replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
+            os.close(os.dup(target.fileno()))  # a network disk tells of a full one when the file is closed, which is too late below
+            _replace(temporary, path)  # before it is closed, and with that unlocked
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
     if durable:
         _sync_folder(path.parent)
+
+
+@contextmanager
+def output_told(output: str) -> Iterator[None]:
+    """Has an error of the output's file system end the job in a sentence: a full or read-only disk is no document's fault.
+
+    Raises:
+      JobFailed: instead of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        place = local_path(output) if is_local(output) else output
+        raise JobFailed(f"{place} cannot be read or written: {reason_of(error)}") from error
+
+
+def reason_of(error: Exception) -> str:
+    """Why a file cannot be read or written, in a form that ends a sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    reason = " ".join(str(error).split()).removesuffix(" with exceptions None")  # BeamIOError says so when it has no more to say
+    return reason.rstrip(".") or type(error).__name__
 
 
 def delete(uri: str) -> bool:
@@ -206,6 +256,11 @@ def delete(uri: str) -> bool:
         except FileNotFoundError:
             return False
         return True
+    if s3.is_s3(uri):
+        if s3.stat(uri) is None:
+            return False
+        s3.delete([uri])
+        return True
     from apache_beam.io.filesystems import FileSystems
 
     if not FileSystems.exists(uri):
@@ -220,11 +275,35 @@ def delete_folder(uri: str) -> None:
         path = Path(local_path(uri))
         shutil.rmtree(path, ignore_errors=True)
         return
+    if s3.is_s3(uri):
+        s3.delete(found.uri for found in s3.list_objects(uri.rstrip("/") + "/"))
+        return
     from apache_beam.io.filesystems import FileSystems
 
     names = [join(uri, file.name) for file in _list_elsewhere(uri, recursive=True)]
     if names:
         FileSystems.delete(names)
+
+
+def sweep(uri: str) -> int:
+    """Local only: removes the temporary files of a folder that no living process writes, and the folder if nothing is left.
+
+    Returns:
+      How many there were.
+    """
+    if not is_local(uri):
+        return 0
+    folder, count = Path(local_path(uri)), 0
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        for temporary in folder.iterdir():
+            with suppress(OSError), temporary.open("rb") as stream:  # OSError: it is locked, or published by now
+                if _is_temporary(temporary.name):
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    temporary.unlink()
+                    count += 1
+        with suppress(OSError):  # not empty: others write
+            folder.rmdir()
+    return count
 
 
 def settle(uri: str) -> None:
@@ -241,12 +320,30 @@ def _is_temporary(name: str) -> bool:
     return last.startswith(".") and last.endswith(TEMPORARY_SUFFIX)
 
 
-def _create(path: Path) -> BinaryIO:
+def _create(folder: Path, name: str) -> BinaryIO:
+    """A new file of a name of its own, locked for as long as it is open."""
+    for _ in range(_TRIES):
+        path = folder / f".{name[:100]}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
+        try:
+            stream = path.open("xb")
+        except FileNotFoundError:  # the rare case: asking for the folder before each write would cost more
+            folder.mkdir(parents=True, exist_ok=True)
+            continue
+        if _is_locked(stream):
+            return stream
+        stream.close()
+    raise FileNotFoundError(errno.ENOENT, f"{folder} vanishes as often as it is made")
+
+
+def _is_locked(stream: BinaryIO) -> bool:
+    """Locks a new file; False when `sweep` was faster."""
     try:
-        return path.open("xb")
-    except FileNotFoundError:  # the rare case: asking for the folder before each write would cost more
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("xb")
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks: `sweep` gets none either, and leaves the file alone
+        return True
+    return os.fstat(stream.fileno()).st_nlink > 0
 
 
 def _replace(temporary: Path, path: Path) -> None:
@@ -266,6 +363,9 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _send(uri: str, source: BinaryIO) -> None:
+    if s3.is_s3(uri):
+        s3.put(uri, source)
+        return
     from apache_beam.io.filesystem import CompressionTypes
     from apache_beam.io.filesystems import FileSystems
 
@@ -291,9 +391,13 @@ def _list_local(folder: Path, prefix: str, recursive: bool) -> Iterator[ListedFi
 
 
 def _list_elsewhere(uri: str, recursive: bool) -> Iterator[ListedFile]:
+    base = uri.rstrip("/") + "/"
+    if s3.is_s3(uri):
+        for found in s3.list_objects(base, within_folder=not recursive):
+            yield ListedFile(found.uri.removeprefix(base), found.size)
+        return
     from apache_beam.io.filesystems import FileSystems
 
-    base = uri.rstrip("/") + "/"
     for result in FileSystems.match([base + ("**" if recursive else "*")]):
         for file in result.metadata_list:
             name = file.path.removeprefix(base)

@@ -8,9 +8,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 
-from transforms.model import DocumentReference, Status
+from transforms.model import DocumentReference
 from transforms.storage import filesystem
-from transforms.storage.commit import CommitDamaged, StagedDocument, read_outcome
+from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, read_outcome
+from transforms.storage.read_ahead import read_ahead
 
 PREFIX_LENGTH = 2
 """Hex digits: 256 folders. At ten million documents each holds 40,000 names, which one listing gives in well under a second."""
@@ -47,8 +48,9 @@ def find_staged(
 ) -> Iterator[StagedDocument | DocumentReference]:
     """Tells the references that are decoded already from those that are not, with one listing a folder.
 
-    A dead letter whose cause may have passed counts as not decoded, with `retry_failed` every dead letter does, and so does a commit
-    that cannot be read. References that are the same in all respects come out as one, with `copies` set.
+    A dead letter whose cause may have passed counts as not decoded, with `retry_failed` every dead letter does, also that of an attachment:
+    only its mail can be decoded again. So does a commit that cannot be read. References that are the same in all respects come out as one,
+    with `copies` set.
 
     Args:
       output: URI of OUTPUT.
@@ -61,27 +63,36 @@ def find_staged(
         key = staging_key(reference)
         known = by_key.get(key)
         by_key[key] = known._replace(copies=known.copies + reference.copies) if known else reference
-    listings: dict[str, set[str]] = {}
-    for key, reference in by_key.items():
-        folder = staging_folder(fingerprint, key)
-        if folder not in listings:
-            listings[folder] = set() if force else {name for name, _size in filesystem.list_folder(filesystem.join(output, folder))}
-        staged = _read_staged(output, fingerprint, key, reference) if f"{key}.zip" in listings[folder] else None
-        if staged is None or (Status(staged.status).may_pass or (retry_failed and Status(staged.status).is_dead_letter)):
-            yield reference
-        else:
-            yield staged
+    listed = set() if force else _listed(output, fingerprint, by_key)
+
+    def look(item: tuple[str, DocumentReference]) -> StagedDocument | DocumentReference:
+        key, reference = item
+        outcome = _read(output, staging_path(fingerprint, key)) if key in listed else None
+        if outcome is None or outcome.may_pass or (retry_failed and outcome.dead_letters):
+            return reference
+        return _staged(fingerprint, key, reference, outcome)
+
+    yield from read_ahead(output, look, by_key.items())
 
 
-def _read_staged(output: str, fingerprint: str, key: str, reference: DocumentReference) -> StagedDocument | None:
-    path = staging_path(fingerprint, key)
+def _listed(output: str, fingerprint: str, keys: Iterable[str]) -> set[str]:
+    """Those of the keys that have a file."""
+    folders = {staging_folder(fingerprint, key) for key in keys}
+    names = {name for folder in folders for name, _size in filesystem.list_folder(filesystem.join(output, folder))}
+    return {key for key in keys if f"{key}.zip" in names}
+
+
+def _read(output: str, path: str) -> Outcome | None:
     try:
         with filesystem.open_read(filesystem.join(output, path)) as stream:
-            outcome = read_outcome(stream, blobs_in=output, path=path)
+            return read_outcome(stream, blobs_in=output, path=path)
     except (CommitDamaged, FileNotFoundError):  # decoded again: it overwrites the damaged one
         return None
+
+
+def _staged(fingerprint: str, key: str, reference: DocumentReference, outcome: Outcome) -> StagedDocument:
     return StagedDocument(
-        path=path,
+        path=staging_path(fingerprint, key),
         key=key,
         document_id=outcome.document_id,
         source_uri=reference.uri,
