@@ -18,7 +18,17 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from pipeline import doctor
-from pipeline.options import DEFAULT_RUNNER, BackfillSettings, backfill_parser, enumerate_words, nearest, parser_flags, unknown_argument
+from pipeline.flink.submission import master
+from pipeline.options import (
+    FLINK_RUNNER,
+    LOCAL_RUNNERS,
+    BackfillSettings,
+    backfill_parser,
+    enumerate_words,
+    nearest,
+    parser_flags,
+    unknown_argument,
+)
 from pipeline.report.words import size
 from transforms.errors import UsageError
 from transforms.partition.formats import TESSERACT
@@ -28,8 +38,6 @@ from transforms.sinks.manifest import MANIFEST
 from transforms.sinks.write import run_folder
 from transforms.storage import filesystem
 
-LOCAL_RUNNERS = (DEFAULT_RUNNER, "FnApiRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner", "TestDirectRunner", "PrismRunner")
-"""Those that decode on this machine, so that its tools and models are what counts (Beam 2.77.0, `StandardOptions.LOCAL_RUNNERS`)."""
 MINIMUM_FREE = 256 << 20
 """Bytes that the disks of the output and of the temporary files must have: less would not hold a part of each dataset."""
 REACH_WITHIN = 5.0
@@ -225,6 +233,8 @@ def _check_cluster(name: str, options: Any) -> None:
         raise UsageError(
             f"--runner {name} starts a job server in Java, and there is no {java} here: install Java 17, or give --job_endpoint."
         )
+    if name == FLINK_RUNNER:
+        master(options)
     prism = options.view_as(PrismRunnerOptions).prism_location
     if name == "PrismRunner" and prism and "://" not in prism and not Path(prism).exists():
         raise UsageError(

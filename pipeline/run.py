@@ -11,7 +11,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineRunner, PipelineState
 
 from pipeline.graph import build
-from pipeline.options import DEFAULT_RUNNER, BackfillSettings
+from pipeline.options import DEFAULT_RUNNER, FLINK_RUNNER, BackfillSettings
 from transforms import counters
 from transforms.decode_documents import DECODER, close_pools
 from transforms.errors import JobFailed
@@ -27,6 +27,8 @@ class Progress(Protocol):
 
     def done(self, status: str, size: int, documents: int = 1) -> None: ...
 
+    def phase(self, text: str) -> None: ...
+
 
 def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Progress, decoder: str = DECODER) -> dict[str, Any]:
     """Runs a backfill to its end.
@@ -40,6 +42,10 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
     Raises:
       JobFailed: the job itself failed; what was decoded until then is staged, and the same command goes on from there.
     """
+    if settings.runner == FLINK_RUNNER:
+        from pipeline.flink.run import run_on_flink
+
+        return run_on_flink(settings, beam_arguments, progress, decoder)
     options = PipelineOptions(list(beam_arguments), save_main_session=False)
     logging.getLogger("apache_beam").setLevel(logging.ERROR)  # its warnings are about this code, and nothing that an operator could change
     forget = counters.observe(_told(progress))

@@ -22,6 +22,7 @@ from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
+from transforms.progress_files import report_to
 from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem
@@ -44,6 +45,8 @@ class DecodeTask:
     children: int
     decoder: str = DECODER
     """module:function that a child runs; another one only in tests."""
+    progress: str = ""
+    """Folder where workers tell how far they are; empty: they run in the submitter's process."""
 
 
 @dataclass(eq=False)  # not frozen: applying a transform sets attributes on it (Beam 2.77.0)
@@ -66,6 +69,7 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
         self._task = task
 
     def setup(self) -> None:
+        self._report = report_to(self._task.progress)
         self._pool = shared_pool(self._task)
         self._threads = ThreadPoolExecutor(self._task.children, thread_name_prefix="decode")
 
@@ -84,6 +88,8 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
             wait(self._flying, return_when=FIRST_COMPLETED)
             for staged in self._finished():
                 yield WindowedValue(staged, MIN_TIMESTAMP, [GlobalWindow()])
+        if self._report:
+            self._report.flush()  # on Flink's batch engine the worker is ended when its stage is
 
     def teardown(self) -> None:
         self._threads.shutdown(cancel_futures=True)

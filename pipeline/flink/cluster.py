@@ -275,9 +275,9 @@ def _command(found: argparse.Namespace) -> None:
     if found.command in ("up", "status"):
         if not cluster.running("jobmanager"):
             raise UsageError(f"No cluster runs in {found.folder}: make flink-up starts one.")
-        seen = cluster.client().overview()
-        print(f"Flink {seen.version} listens at {cluster.address}: {seen.task_managers} TaskManager, {seen.free_slots} of {seen.slots} slots free.")
-        print(f"universal-decoder backfill --input samples/library --output out --runner FlinkRunner --flink_master {cluster.address}")
+        seen, address = cluster.client().overview(), cluster.address
+        print(f"Flink {seen.version} at {address}: {seen.task_managers} TaskManager, {seen.free_slots} of {seen.slots} slots free.")
+        print(f"universal-decoder backfill --input samples/library --output out --runner FlinkRunner --flink_master {address}")
 
 
 def _usual_port() -> int:

@@ -122,12 +122,6 @@ class Cluster:
         """All jobs that the cluster remembers."""
         return [Job(entry["jid"], entry["name"], JobStatus(entry["state"])) for entry in self._get("/jobs/overview")["jobs"]]
 
-    def job_named(self, name: str) -> Job | None:
-        """The newest job of that name."""
-        found = [entry for entry in self._get("/jobs/overview")["jobs"] if entry["name"] == name]
-        newest = max(found, key=lambda entry: entry["start-time"], default=None)
-        return None if newest is None else Job(newest["jid"], newest["name"], JobStatus(newest["state"]))
-
     def status(self, job: str) -> JobStatus:
         """Of a job, by its id."""
         return JobStatus(self._get(f"/jobs/{job}/status")["status"])
