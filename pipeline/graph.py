@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import apache_beam as beam
 
-from pipeline.options import LOCAL_RUNNERS, BackfillSettings
+from pipeline.options import FLINK_RUNNER, BackfillSettings
 from transforms.decode_documents import DECODER, DecodeDocuments, DecodeTask
 from transforms.progress_files import progress_folder
 from transforms.references.read import ReadReferences
@@ -29,7 +29,7 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
       PCollection[str]: the id of the run, once it is published.
     """
     output = filesystem.to_uri(settings.output)
-    progress = "" if settings.runner in LOCAL_RUNNERS else progress_folder(output, settings.run_id)
+    progress = progress_folder(output, settings.run_id) if settings.runner == FLINK_RUNNER else ""
     task = DecodeTask(output, settings.decode, settings.limits, settings.started_at, settings.children, decoder, progress)
 
     references = pipeline | ReadReferences(settings.inputs, settings.references, settings.collection, settings.limit, exclude=output)

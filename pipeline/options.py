@@ -29,8 +29,6 @@ COMMANDS = {
 DEFAULT_COLLECTION = "default"
 DEFAULT_SHARDS = 4
 DEFAULT_RUNNER = "DirectRunner"
-LOCAL_RUNNERS = (DEFAULT_RUNNER, "FnApiRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner", "TestDirectRunner", "PrismRunner")
-"""Those that decode on this machine, so that its tools and models are what counts (Beam 2.77.0, `StandardOptions.LOCAL_RUNNERS`)."""
 FLINK_RUNNER = "FlinkRunner"
 MAX_SHARDS = 10_000  # part names have five digits, and a run below 10,000 documents a part has no use for more
 

@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 from pipeline import doctor
 from pipeline.flink.submission import master
 from pipeline.options import (
+    DEFAULT_RUNNER,
     FLINK_RUNNER,
-    LOCAL_RUNNERS,
     BackfillSettings,
     backfill_parser,
     enumerate_words,
@@ -38,6 +38,8 @@ from transforms.sinks.manifest import MANIFEST
 from transforms.sinks.write import run_folder
 from transforms.storage import filesystem
 
+LOCAL_RUNNERS = (DEFAULT_RUNNER, "FnApiRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner", "TestDirectRunner", "PrismRunner")
+"""Those that decode on this machine, so that its tools and models are what counts (Beam 2.77.0, `StandardOptions.LOCAL_RUNNERS`)."""
 MINIMUM_FREE = 256 << 20
 """Bytes that the disks of the output and of the temporary files must have: less would not hold a part of each dataset."""
 REACH_WITHIN = 5.0

@@ -119,8 +119,9 @@ class Cluster:
         )
 
     def jobs(self) -> list[Job]:
-        """All jobs that the cluster remembers."""
-        return [Job(entry["jid"], entry["name"], JobStatus(entry["state"])) for entry in self._get("/jobs/overview")["jobs"]]
+        """All jobs that the cluster remembers, the newest first."""
+        entries = sorted(self._get("/jobs/overview")["jobs"], key=lambda entry: entry["start-time"], reverse=True)
+        return [Job(entry["jid"], entry["name"], JobStatus(entry["state"])) for entry in entries]
 
     def status(self, job: str) -> JobStatus:
         """Of a job, by its id."""

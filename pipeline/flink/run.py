@@ -76,9 +76,9 @@ def run_on_flink(settings: BackfillSettings, arguments: Sequence[str], progress:
     return finish(job, settings.output)
 
 
-def submit(settings: BackfillSettings, arguments: Sequence[str], say: Callable[[str], None]) -> Submitted:
+def submit(settings: BackfillSettings, arguments: Sequence[str], say: Callable[[str], None], decoder: str = DECODER) -> Submitted:
     """Hands a backfill to a cluster, and returns as soon as it runs there. Raises: as `run_on_flink`."""
-    with submitted(settings, arguments, say) as job:
+    with submitted(settings, arguments, say, decoder) as job:
         return job
 
 

@@ -74,7 +74,7 @@ def complete(settings: BackfillSettings, arguments: Sequence[str]) -> Submission
         version, machines, cluster_settings = cluster.version(), cluster.task_managers(), cluster.settings()
     except FlinkError as error:
         raise UsageError(f"--flink_master {cluster.address} does not answer as Flink does ({error}): is it the REST address?") from error
-    if not machines:
+    if not any(machine.slots for machine in machines):  # a TaskManager registers before its slots do
         raise UsageError(f"The cluster at {cluster.address} has no TaskManager: start one, or wait until it has registered.")
     flink, portable = options.view_as(FlinkRunnerOptions), options.view_as(PortableOptions)
     given = {argument.partition("=")[0] for argument in arguments}
