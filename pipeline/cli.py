@@ -103,6 +103,12 @@ def backfill(argv: Sequence[str]) -> int:
 
 
 def _submit(settings: options.BackfillSettings, beam_arguments: Sequence[str]) -> int:
+    if settings.runner != options.FLINK_RUNNER:
+        from pipeline import run
+
+        run.submit(settings, beam_arguments)
+        print(f"Run {settings.run_id} goes on at {settings.runner}. Its summary, once it is finished: {DECODER} report {settings.output}")
+        return ExitCode.DONE
     from pipeline.flink.run import submit
 
     job = submit(settings, beam_arguments, _say)

@@ -30,6 +30,8 @@ DEFAULT_COLLECTION = "default"
 DEFAULT_SHARDS = 4
 DEFAULT_RUNNER = "DirectRunner"
 FLINK_RUNNER = "FlinkRunner"
+RUN_ON_WITHOUT_US = (FLINK_RUNNER, "DataflowRunner")
+"""Runners whose jobs go on when the command that submitted them has ended."""
 MAX_SHARDS = 10_000  # part names have five digits, and a run below 10,000 documents a part has no use for more
 
 Choice = TypeVar("Choice", bound=Enum)
@@ -457,7 +459,7 @@ def backfill_parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--no-wait",
         action="store_true",
-        help=f"with FlinkRunner: end once the cluster has the job; {DECODER} report DIR follows it",
+        help=f"with FlinkRunner and DataflowRunner: end once the cluster has the job; {DECODER} report DIR follows the one on Flink",
     )
     group.add_argument(
         "--children",
@@ -599,8 +601,10 @@ def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[Ba
         children_given=found.children is not None,
         no_wait=found.no_wait,
     )
-    if settings.no_wait and settings.runner != FLINK_RUNNER:
-        raise UsageError(f"--no-wait goes with --runner {FLINK_RUNNER} only: on this machine the job is this command.")
+    if settings.no_wait and settings.runner not in RUN_ON_WITHOUT_US:
+        raise UsageError(
+            f"--no-wait goes with --runner {enumerate_words(RUN_ON_WITHOUT_US)} only: elsewhere the job ends with this command."
+        )
     return settings, [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]
 
 

@@ -67,6 +67,21 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
     return read_manifest(settings.output, settings.run_id)
 
 
+def submit(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
+    """Hands a backfill to a runner whose job goes on by itself, and does not wait for it.
+
+    Raises:
+      JobFailed: the runner did not take it.
+    """
+    options = PipelineOptions(list(beam_arguments), save_main_session=False)
+    pipeline = beam.Pipeline(runner=settings.runner, options=options)
+    build(pipeline, settings)
+    try:
+        pipeline.run()
+    except Exception as error:
+        raise JobFailed(f"The job was not taken: {cause(error)}.") from error
+
+
 def choose_runner(name: str, options: PipelineOptions) -> PipelineRunner | str:
     """The runner to use for a name.
 

@@ -92,10 +92,10 @@ class DevelopmentCluster:
     def start_task_manager(self) -> int:
         """Starts one more TaskManager, and waits until it has registered. Returns its process id."""
         client = self.client()
-        before = client.overview().slots
+        before = {machine.id for machine in client.task_managers()}
         pid = self._launch("taskmanager")
         # Its slots, as those register after itself: in between the cluster has a TaskManager of 0 slots.
-        self._await(lambda: client.overview().slots > before, "TaskManager")
+        self._await(lambda: any(machine.slots and machine.id not in before for machine in client.task_managers()), "TaskManager")
         return pid
 
     def stop(self) -> int:

@@ -15,7 +15,7 @@ from runs import SAMPLES, FinishedRun, backfill
 from pipeline.flink.cluster import DevelopmentCluster, running_cluster
 from pipeline.flink.rest import JobStatus
 
-pytestmark = pytest.mark.flink
+pytestmark = [pytest.mark.flink, pytest.mark.timeout(1200)]
 
 DATASETS = ("text_documents", "images", "provenance")
 QUICK = 6

@@ -14,7 +14,7 @@ from runs import SAMPLES, FinishedRun, backfill
 from pipeline.flink import distribution
 from pipeline.flink.cluster import DevelopmentCluster
 
-pytestmark = pytest.mark.flink
+pytestmark = [pytest.mark.flink, pytest.mark.timeout(1200)]
 
 DATASETS = ("text_documents", "images", "provenance")
 PRISM = "github.com/apache/beam/sdks/v2/go/cmd/prism@v2.77.0"
