@@ -13,13 +13,28 @@ STAMPS   = $(VENV)/stamps
 PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
-.PHONY: backfill test lint format setup lock dist clean
+.PHONY: backfill test test-flink flink-up flink-down lint format setup flink-tools lock dist clean
 
 backfill: setup
 	$(BIN)/universal-decoder backfill --input $(LIBRARY) --output $(OUTPUT) $(ARGS)
 
 test: setup
 	$(BIN)/pytest -n 2 $(ARGS)
+
+# A Flink cluster on this machine: what it is made of is brought once, to ~/.cache/universal-decoder.
+flink-up: setup flink-tools
+	$(BIN)/python -m pipeline.flink.cluster up
+
+flink-down:
+	$(BIN)/python -m pipeline.flink.cluster down
+
+# Starts clusters of its own, and needs none that runs. Not in parallel: each has 3 GB and two slots.
+test-flink: setup flink-tools
+	$(BIN)/python -m pipeline.flink.cluster fetch
+	$(BIN)/pytest -m flink --durations=0 $(ARGS)
+
+flink-tools:
+	@sh requirements/debian.sh requirements/debian-flink.txt
 
 lint: setup
 	$(BIN)/ruff check .

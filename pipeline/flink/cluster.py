@@ -27,7 +27,7 @@ from transforms.isolation.processes import start_time
 FOLDER = Path(".make/flink")
 """Of the cluster of `make flink-up`: its configuration, logs, and what runs."""
 STATE = "cluster.json"
-UP_WITHIN = 120.0
+UP_WITHIN = 300.0
 """Seconds for REST to answer and the TaskManager to register; 8 s on two cores."""
 DOWN_WITHIN = 20.0
 """Seconds for a process to leave after SIGTERM, then it is killed."""

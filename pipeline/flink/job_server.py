@@ -19,7 +19,7 @@ from typing import Any
 
 from transforms.errors import JobFailed
 
-START_WITHIN = 90.0
+START_WITHIN = 180.0
 """Seconds; 3 s on an idle machine."""
 STOP_WITHIN = 5.0
 JVM_OPTIONS = ("-Xmx768m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

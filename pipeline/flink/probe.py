@@ -21,7 +21,7 @@ from transforms.settings import unstructured_version
 from transforms.storage import filesystem
 from transforms.version import VERSION
 
-PROBE_WITHIN = 180.0
+PROBE_WITHIN = 300.0
 """Seconds for all workers to start and answer; 8 s on an idle machine."""
 
 

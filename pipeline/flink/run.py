@@ -35,7 +35,7 @@ LOOK_EVERY = 1.0
 """Seconds between two questions about a job."""
 AWAY_FOR = 120.0
 """Seconds that a JobManager may not answer before its job is given up: it may be started again meanwhile."""
-APPEAR_WITHIN = 180.0
+APPEAR_WITHIN = 300.0
 """Seconds from the submission until the cluster has the job: its jar of 163 MB has to get there."""
 CANCEL_WITHIN = 60.0
 """Seconds for the tasks of a cancelled job to leave (Flink's own limit for each is 180)."""

@@ -130,3 +130,7 @@ def _wait_for_end(parent: int, descriptor: int | None) -> None:
 def _end() -> None:
     """At once: nothing that this process holds is of use to anybody, and its decoding children watch it in turn."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
