@@ -1,4 +1,4 @@
-"""The command against a real cluster: what is checked before a job, jobs that nobody waits for, and the cluster of `make flink-up` itself."""
+"""The command against a real cluster: what is checked before a job, jobs that nobody waits for, and the cluster of `make flink-up`."""
 
 import os
 import subprocess
