@@ -30,7 +30,9 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
     """
     output = filesystem.to_uri(settings.output)
     progress = progress_folder(output, settings.run_id) if settings.runner == FLINK_RUNNER else ""
-    task = DecodeTask(output, settings.decode, settings.limits, settings.started_at, settings.children, decoder, progress)
+    task = DecodeTask(
+        output, settings.decode, settings.limits, settings.started_at, settings.children, decoder, progress, settings.decode.fingerprint
+    )
 
     references = pipeline | ReadReferences(settings.inputs, settings.references, settings.collection, settings.limit, exclude=output)
     matched = references | "CountReferences" >> beam.combiners.Count.Globally()

@@ -5,6 +5,7 @@ The parent's part is only to fetch bytes, wait, and publish what the child left:
 
 import atexit
 import json
+import socket
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded
+from transforms.errors import JobFailed
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.progress_files import report_to
@@ -47,6 +49,8 @@ class DecodeTask:
     """module:function that a child runs; another one only in tests."""
     progress: str = ""
     """Folder where workers tell how far they are; empty: they run in the submitter's process."""
+    fingerprint: str = ""
+    """As the submitter has it. A worker with another one has other versions, and its results would mix with the rest."""
 
 
 @dataclass(eq=False)  # not frozen: applying a transform sets attributes on it (Beam 2.77.0)
@@ -69,6 +73,11 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
         self._task = task
 
     def setup(self) -> None:
+        if self._task.fingerprint not in ("", self._task.settings.fingerprint):
+            raise JobFailed(
+                f"The worker on {socket.gethostname()} has other versions of the decoder or of unstructured than the machine that "
+                "submitted the job: install the same on all."
+            )
         self._report = report_to(self._task.progress)
         self._pool = shared_pool(self._task)
         self._threads = ThreadPoolExecutor(self._task.children, thread_name_prefix="decode")

@@ -4,11 +4,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 from flink_jobs import DIVIDED, HERE, ROOT, WORKER, WorkerPool
 from runs import SAMPLES, FinishedRun, backfill
 
 from pipeline.flink import distribution
 from pipeline.flink.cluster import DevelopmentCluster, running_cluster
+from pipeline.flink.job_server import started_job_server
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,6 +40,15 @@ def cluster(flink_parts: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """One JobManager, one TaskManager with two slots, as `make flink-up` has them."""
     with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def job_server(cluster: DevelopmentCluster) -> Iterator[str]:
+    """A job server for the tests that are not about it, HOST:PORT: its start takes as much as a small job."""
+    jar = distribution.built_job_server()
+    options = PipelineOptions([f"--flink_master={cluster.address}", f"--flink_job_server_jar={jar}", "--flink_version=1.19"])
+    with started_job_server(options) as server:
+        yield server.endpoint
 
 
 @pytest.fixture(scope="session")

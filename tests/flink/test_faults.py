@@ -29,13 +29,20 @@ class HeldJob:
     output: Path
     gate: Path
     cluster: DevelopmentCluster
+    job_server: str
     undisturbed: FinishedRun
 
     def start(self, *more: str) -> "subprocess.Popen[str]":
         """Submits it, and waits until it stands half-way."""
-        process = start(*flink_arguments(self.library, self.output, self.cluster.address), *more)
+        process = start(*self.arguments(), *more)
         until(lambda: len(staged(self.output)) >= QUICK, "all that does not wait is decoded", process)
         return process
+
+    def arguments(self) -> list[str]:
+        return [
+            *flink_arguments(self.library, self.output, self.cluster.address),
+            *([f"--job_endpoint={self.job_server}"] if self.job_server else []),
+        ]
 
     def open(self) -> None:
         self.gate.touch()
@@ -47,7 +54,7 @@ class HeldJob:
     def go_on(self, kept: dict[Path, int], *more: str) -> None:
         """The same command again decodes what is missing and nothing else."""
         self.open()
-        said = ended(start(*flink_arguments(self.library, self.output, self.cluster.address), *more))
+        said = ended(start(*self.arguments(), *more))
         assert f"{QUICK + 1 - len(kept)} decoded now, {len(kept)} before" in said
         assert {path: written for path, written in staged(self.output).items() if path in kept} == kept
         self.check()
@@ -71,10 +78,10 @@ def undisturbed(library: Path) -> FinishedRun:
 
 
 @pytest.fixture
-def held(library: Path, undisturbed: FinishedRun, cluster: DevelopmentCluster, tmp_path: Path) -> Iterator[HeldJob]:
+def held(library: Path, undisturbed: FinishedRun, cluster: DevelopmentCluster, job_server: str, tmp_path: Path) -> Iterator[HeldJob]:
     gate = library / "gate"
     gate.unlink(missing_ok=True)
-    yield HeldJob(library / "library", tmp_path / "out", gate, cluster, undisturbed)
+    yield HeldJob(library / "library", tmp_path / "out", gate, cluster, job_server, undisturbed)
     gate.touch()
     for job in cluster.client().jobs():
         if not job.status.is_final:
@@ -151,6 +158,7 @@ def test_a_job_that_is_cancelled_on_the_cluster_is_told_to_its_submitter(held: H
 
 
 def test_a_job_goes_on_when_its_job_server_is_killed(held: HeldJob) -> None:
+    held.job_server = ""  # one of its own
     process = held.start("--streaming")
     [server] = [child for child in psutil.Process(process.pid).children() if "-jar" in child.cmdline()]
     server.kill()
@@ -173,13 +181,13 @@ def test_a_submitter_that_is_killed_leaves_a_job_that_report_follows(held: HeldJ
     held.check()
 
 
-def test_a_document_that_always_kills_its_child_costs_itself_only(cluster: DevelopmentCluster, tmp_path: Path) -> None:
+def test_a_document_that_always_kills_its_child_costs_itself_only(cluster: DevelopmentCluster, job_server: str, tmp_path: Path) -> None:
     library, output = tmp_path / "library", tmp_path / "out"
     library.mkdir()
     (library / "good.txt").write_text("A good document.")
     (library / "bad.txt").write_text("This one kills its process.")
 
-    said = ended(start(*flink_arguments(library, output, cluster.address), "--streaming"))
+    said = ended(start(*flink_arguments(library, output, cluster.address), "--streaming", f"--job_endpoint={job_server}"))
 
     run = FinishedRun(output, "first")
     assert run.statuses() == {"good.txt": "ok", "bad.txt": "crashed"}
@@ -198,7 +206,7 @@ def test_too_few_network_buffers_are_found_before_anything_starts(flink_parts: N
         assert cluster.client().jobs() == []
 
 
-def test_workers_without_tesseract(cluster: DevelopmentCluster, tmp_path: Path) -> None:
+def test_workers_without_tesseract(cluster: DevelopmentCluster, job_server: str, tmp_path: Path) -> None:
     # The worker's PATH holds what its start needs, and no tesseract.
     tools = tmp_path / "bin"
     tools.mkdir()
@@ -207,7 +215,8 @@ def test_workers_without_tesseract(cluster: DevelopmentCluster, tmp_path: Path) 
         f"--environment_options=process_command={WORKER}",
         f"--environment_options=process_variables=PATH={tools}",
     ]
-    arguments = flink_arguments(SAMPLES / "delivery-note.png", tmp_path / "out", cluster.address)
+    server = f"--job_endpoint={job_server}"
+    arguments = [*flink_arguments(SAMPLES / "delivery-note.png", tmp_path / "out", cluster.address), server]
 
     # Where OCR is all that is asked for, nothing starts.
     said = ended(start(*arguments, *without, "--strategy", "ocr_only", decoder="transforms.decode:decode_file"), expect=2)
@@ -219,5 +228,5 @@ def test_workers_without_tesseract(cluster: DevelopmentCluster, tmp_path: Path) 
     assert FinishedRun(tmp_path / "out", "first").statuses() == {"delivery-note.png": "missing_tool"}
 
     again = flink_arguments(SAMPLES / "delivery-note.png", tmp_path / "out", cluster.address, run_id="again")
-    said = ended(start(*again, "--streaming", decoder="transforms.decode:decode_file"))
+    said = ended(start(*again, server, "--streaming", decoder="transforms.decode:decode_file"))
     assert FinishedRun(tmp_path / "out", "again").statuses() == {"delivery-note.png": "ok"}

@@ -31,8 +31,11 @@ def same_bytes(direct: FinishedRun, output: Path, *arguments: str | Path) -> Non
 
 @pytest.mark.parametrize("engine", [[], ["--streaming"]], ids=["batch", "streaming"])
 @pytest.mark.parametrize("shape", [ONE_SLOT_TWO_CHILDREN, TWO_SLOTS_ONE_CHILD], ids=["1 slot x 2", "2 slots x 1"])
-def test_flink(direct: FinishedRun, cluster: DevelopmentCluster, tmp_path: Path, engine: list[str], shape: tuple[str, ...]) -> None:
-    same_bytes(direct, tmp_path / "out", "--runner", "FlinkRunner", "--flink_master", cluster.address, *shape, *engine)
+def test_flink(
+    direct: FinishedRun, cluster: DevelopmentCluster, job_server: str, tmp_path: Path, engine: list[str], shape: tuple[str, ...]
+) -> None:
+    where = ["--runner", "FlinkRunner", "--flink_master", cluster.address, f"--job_endpoint={job_server}"]
+    same_bytes(direct, tmp_path / "out", *where, *shape, *engine)
 
     # What was kept to follow the job is gone.
     assert sorted(path.name for path in (tmp_path / "out" / "staging").iterdir() if any(path.iterdir())) == [direct.manifest["fingerprint"]]

@@ -12,7 +12,9 @@ from pipeline.flink.rest import TaskManager
 from pipeline.flink.submission import children_for, master, short
 from pipeline.options import parse_backfill
 from pipeline.preflight import check_beam_arguments
-from transforms.errors import UsageError
+from transforms.decode_documents import DecodeAhead, DecodeTask
+from transforms.errors import JobFailed, UsageError
+from transforms.settings import DecodeSettings, Limits
 
 
 def machine(cpus: int) -> TaskManager:
@@ -88,6 +90,13 @@ def test_an_output_that_only_the_workers_see_is_refused() -> None:
 
 def test_what_a_worker_lacks_is_told_with_its_name() -> None:
     assert sentence(Marker("b", HERE, "--input /library matches nothing.")) == "On the worker b: --input /library matches nothing."
+
+
+def test_a_worker_that_joins_later_with_other_versions_ends_the_job_before_it_decodes() -> None:
+    task = DecodeTask("/out", DecodeSettings(), Limits(), "2026-01-31T10:00:00Z", children=1, fingerprint="of the submitter")
+
+    with pytest.raises(JobFailed, match="has other versions of the decoder or of unstructured"):
+        DecodeAhead(task).setup()
 
 
 def test_not_to_wait_is_for_clusters() -> None:
