@@ -17,7 +17,8 @@ KERNEL   = transforms/partition/pdf_kernel
 PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
-.PHONY: backfill test kill-matrix lint format setup lock dist wheel compare-pdf check-kernel-memory clean
+.PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf
+.PHONY: check-kernel-memory clean
 
 backfill: setup
 	$(BIN)/universal-decoder backfill --input $(LIBRARY) --output $(OUTPUT) $(ARGS)
@@ -28,6 +29,21 @@ test: setup
 # Kills a run over the sample library at MOMENTS random moments (of SEED) and runs it again; each time it must end with the same bytes.
 kill-matrix: setup
 	PYTHONPATH=.:tests/end_to_end $(BIN)/python tests/end_to_end/kill_matrix.py --moments $(MOMENTS) --seed $(SEED)
+
+# A Flink cluster on this machine: what it is made of is brought once, to ~/.cache/universal-decoder.
+flink-up: setup flink-tools
+	$(BIN)/python -m pipeline.flink.cluster up
+
+flink-down:
+	$(BIN)/python -m pipeline.flink.cluster down
+
+# Starts clusters of its own, and needs none that runs. Not in parallel: each has 3 GB and two slots.
+test-flink: setup flink-tools
+	$(BIN)/python -m pipeline.flink.cluster fetch
+	$(BIN)/pytest -m flink --durations=0 $(ARGS)
+
+flink-tools:
+	@sh requirements/debian.sh requirements/debian-flink.txt
 
 lint: setup
 	$(BIN)/ruff check .

@@ -77,5 +77,10 @@ setup(
         "test": TEST,
         "lint": ["mypy>=2.4", "ruff>=0.17", "types-psutil"],
     },
-    entry_points={"console_scripts": ["universal-decoder = pipeline.cli:main"]},
+    entry_points={
+        "console_scripts": [
+            "universal-decoder = pipeline.cli:main",
+            "universal-decoder-worker = pipeline.flink.worker:main",
+        ]
+    },
 )

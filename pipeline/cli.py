@@ -84,6 +84,8 @@ def backfill(argv: Sequence[str]) -> int:
 
         plan.show(plan.make_plan(settings), settings, _console())
         return ExitCode.DONE
+    if settings.no_wait:
+        return _submit(settings, beam_arguments)
     from pipeline.progress import Progress
     from pipeline.report import summary
     from pipeline.report.finished_run import FinishedRun
@@ -107,6 +109,21 @@ def backfill(argv: Sequence[str]) -> int:
     return ExitCode.DONE
 
 
+def _submit(settings: options.BackfillSettings, beam_arguments: Sequence[str]) -> int:
+    if settings.runner != options.FLINK_RUNNER:
+        from pipeline import run
+
+        run.submit(settings, beam_arguments)
+        print(f"Run {settings.run_id} goes on at {settings.runner}. Its summary, once it is finished: {DECODER} report {settings.output}")
+        return ExitCode.DONE
+    from pipeline.flink.run import submit
+
+    job = submit(settings, beam_arguments, _say)
+    print(f"Run {job.run_id} goes on at {job.flink_master} as job {job.job_id}. To follow it to its end:")
+    print(f"  {DECODER} report {settings.output} --run {job.run_id}")
+    return ExitCode.DONE
+
+
 def trace(argv: Sequence[str]) -> int:
     """Follows an entity back to its document. Raises: UsageError."""
     settings = options.parse_trace(argv)
@@ -117,11 +134,19 @@ def trace(argv: Sequence[str]) -> int:
 
 
 def report(argv: Sequence[str]) -> int:
-    """Prints the summary of a finished run. Raises: UsageError."""
+    """Prints the summary of a run; one that a cluster still works at is followed to its end first. Raises: CommandError."""
     settings = options.parse_report(argv)
     from pipeline.report import summary
-    from pipeline.report.finished_run import open_run
+    from pipeline.report.finished_run import open_run, unfinished_on_cluster
 
+    if unfinished_on_cluster(settings.output, settings.run_id):
+        from pipeline.flink.run import follow_submitted
+        from pipeline.progress import Progress
+
+        with Progress() as progress:
+            run_id = follow_submitted(settings.output, settings.run_id, progress)
+        summary.show(open_run(settings.output, run_id), _console())
+        return ExitCode.DONE
     summary.show(open_run(settings.output, settings.run_id), _console())
     return ExitCode.DONE
 

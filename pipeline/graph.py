@@ -4,12 +4,16 @@ from dataclasses import asdict
 
 import apache_beam as beam
 
-from pipeline.options import BackfillSettings
+from pipeline.options import FLINK_RUNNER, BackfillSettings
 from transforms.decode_documents import DECODER, DecodeDocuments, DecodeTask
+from transforms.progress_files import progress_folder
 from transforms.references.read import ReadReferences
 from transforms.skip_staged import MISSING, STAGED, SkipStaged
 from transforms.storage import filesystem
 from transforms.write_datasets import PublishRun, RunFacts, WriteDatasets
+
+FACTS_OF_THEIR_OWN = ("decode", "run_id", "started_at", "children_given", "no_wait")
+"""Settings that the manifest tells elsewhere, or that say how the job was submitted and not what it does."""
 
 
 def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DECODER) -> beam.PCollection:
@@ -25,11 +29,21 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
       PCollection[str]: the id of the run, once it is published.
     """
     output = filesystem.to_uri(settings.output)
-    task = DecodeTask(output, settings.decode, settings.limits, settings.started_at, settings.children, settings.accelerated, decoder)
+    task = DecodeTask(
+        output=output,
+        settings=settings.decode,
+        limits=settings.limits,
+        started_at=settings.started_at,
+        children=settings.children,
+        accelerated=settings.accelerated,
+        decoder=decoder,
+        progress=progress_folder(output, settings.run_id) if settings.runner == FLINK_RUNNER else "",
+        fingerprint=settings.decode.fingerprint,
+    )
 
     references = pipeline | ReadReferences(settings.inputs, settings.references, settings.collection, settings.limit, exclude=output)
     matched = references | "CountReferences" >> beam.combiners.Count.Globally()
-    found = references | SkipStaged(output, settings.decode.fingerprint, settings.force, settings.retry_failed)
+    found = references | SkipStaged(output, settings.decode.fingerprint, settings.force, settings.retry_failed, progress)
     decoded = found[MISSING] | "SpreadOverWorkers" >> beam.Reshuffle() | DecodeDocuments(task)
     results = (found[STAGED], decoded) | beam.Flatten() | WriteDatasets(output, settings.run_id, settings.shards)
     return results | PublishRun(facts(output, settings), matched)
@@ -44,5 +58,5 @@ def facts(output: str, settings: BackfillSettings) -> RunFacts:
         shards=settings.shards,
         fingerprint=settings.decode.fingerprint,
         settings=settings.decode.to_json(),
-        options={name: value for name, value in asdict(settings).items() if name not in ("decode", "run_id", "started_at")},
+        options={name: value for name, value in asdict(settings).items() if name not in FACTS_OF_THEIR_OWN},
     )

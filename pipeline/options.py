@@ -29,6 +29,9 @@ COMMANDS = {
 DEFAULT_COLLECTION = "default"
 DEFAULT_SHARDS = 4
 DEFAULT_RUNNER = "DirectRunner"
+FLINK_RUNNER = "FlinkRunner"
+RUN_ON_WITHOUT_US = (FLINK_RUNNER, "DataflowRunner")
+"""Runners whose jobs go on when the command that submitted them has ended."""
 MAX_SHARDS = 10_000  # part names have five digits, and a run below 10,000 documents a part has no use for more
 
 Choice = TypeVar("Choice", bound=Enum)
@@ -71,6 +74,10 @@ class BackfillSettings:
     accelerated: bool
     """Whether children may replace code of other packages by faster code with the same results."""
     runner: str
+    children_given: bool = True
+    """Whether `children` was asked for; on a cluster its default comes from the machines there."""
+    no_wait: bool = False
+    """Whether the command ends once the cluster has the job."""
 
 
 @dataclass(frozen=True)
@@ -452,11 +459,17 @@ def backfill_parser() -> argparse.ArgumentParser:
         help="where the job runs: DirectRunner (this machine), FlinkRunner, DataflowRunner, PrismRunner... (default: %(default)s)",
     )
     group.add_argument(
+        "--no-wait",
+        action="store_true",
+        help=f"with FlinkRunner and DataflowRunner: end once the cluster has the job; {DECODER} report DIR follows the one on Flink",
+    )
+    group.add_argument(
         "--children",
         metavar="N",
         type=_whole_number("--children", "child processes", 1024),
         default=None,
-        help="documents that each worker decodes at a time, each in a process of its own (default: the CPUs of this machine)",
+        help="documents that each worker decodes at a time, each in a process of its own (default: the CPUs of this machine; on Flink "
+        "those of a TaskManager's machine, divided by its slots)",
     )
     group.add_argument(
         "--no-acceleration",
@@ -472,6 +485,17 @@ def backfill_parser() -> argparse.ArgumentParser:
         help="parts that each dataset is written in (default: %(default)s)",
     )
     group.add_argument("-h", "--help", action="help", help="show this page")
+    group = parser.add_argument_group(
+        "on Flink (--runner FlinkRunner)",
+        "--flink_master HOST:PORT, the REST address of a cluster, is all that has to be given. The defaults of the rest:\n"
+        "--parallelism: all slots of the cluster; --sdk_worker_parallelism: the slots of one TaskManager;\n"
+        f"--environment_type: PROCESS with the {DECODER}-worker beside this program (workers on this machine), or\n"
+        "EXTERNAL where --environment_options=external_service_address=HOST:PORT names a worker pool;\n"
+        "--flink_version: the cluster's; --flink_job_server_jar: the one that make flink-up has built, else Beam's own,\n"
+        "downloaded; --streaming: the streaming engine, as all of Flink 2 has (else the batch engine);\n"
+        "--number_of_execution_retries: 3, unless the cluster has a restart strategy; no checkpoints, as what is\n"
+        "decoded is kept without them.",
+    )
     return parser
 
 
@@ -583,7 +607,13 @@ def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[Ba
         max_failures=found.max_failures,
         accelerated=found.acceleration,
         runner=found.runner,
+        children_given=found.children is not None,
+        no_wait=found.no_wait,
     )
+    if settings.no_wait and settings.runner not in RUN_ON_WITHOUT_US:
+        raise UsageError(
+            f"--no-wait goes with --runner {enumerate_words(RUN_ON_WITHOUT_US)} only: elsewhere the job ends with this command."
+        )
     return settings, [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]
 
 

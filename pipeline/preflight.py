@@ -18,7 +18,17 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from pipeline import doctor
-from pipeline.options import DEFAULT_RUNNER, BackfillSettings, backfill_parser, enumerate_words, nearest, parser_flags, unknown_argument
+from pipeline.flink.submission import master
+from pipeline.options import (
+    DEFAULT_RUNNER,
+    FLINK_RUNNER,
+    BackfillSettings,
+    backfill_parser,
+    enumerate_words,
+    nearest,
+    parser_flags,
+    unknown_argument,
+)
 from pipeline.report.words import size
 from transforms.errors import UsageError
 from transforms.partition.formats import TESSERACT
@@ -228,6 +238,8 @@ def _check_cluster(name: str, options: Any) -> None:
         raise UsageError(
             f"--runner {name} starts a job server in Java, and there is no {java} here: install Java 17, or give --job_endpoint."
         )
+    if name == FLINK_RUNNER:
+        master(options)
     prism = options.view_as(PrismRunnerOptions).prism_location
     if name == "PrismRunner" and prism and "://" not in prism and not Path(prism).exists():
         raise UsageError(

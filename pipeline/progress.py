@@ -161,7 +161,8 @@ class Progress:
             if now - self._last_line < self._interval:
                 return
             self._last_line = now
-        self._print(self.tally().line())
+        if self.tally().found:
+            self._print(self.tally().line())
 
     def _print(self, text: str) -> None:
         self.console.print(Text(f"{words.clock_time(self._clock() - self._started)}  {text}"), soft_wrap=True)

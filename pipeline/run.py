@@ -13,7 +13,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineRunner, PipelineState
 
 from pipeline.graph import build
-from pipeline.options import DEFAULT_RUNNER, BackfillSettings
+from pipeline.options import DEFAULT_RUNNER, FLINK_RUNNER, BackfillSettings
 from transforms import counters
 from transforms.decode_documents import DECODER, close_pools
 from transforms.errors import JobFailed
@@ -31,6 +31,8 @@ class Progress(Protocol):
 
     def done(self, status: str, size: int, documents: int = 1) -> None: ...
 
+    def phase(self, text: str) -> None: ...
+
 
 def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Progress, decoder: str = DECODER) -> dict[str, Any]:
     """Runs a backfill to its end.
@@ -44,6 +46,10 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
     Raises:
       JobFailed: the job itself failed; what was decoded until then is staged, and the same command goes on from there.
     """
+    if settings.runner == FLINK_RUNNER:
+        from pipeline.flink.run import run_on_flink
+
+        return run_on_flink(settings, beam_arguments, progress, decoder)
     options = PipelineOptions(list(beam_arguments), save_main_session=False)
     # Its warnings are about this code, and nothing that an operator could change. Of what fails in this process it logs its own stack,
     # as an error: the exception comes here as well, and is told in a sentence.
@@ -68,6 +74,21 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
     if state != PipelineState.DONE:
         raise JobFailed(f"The job ended as {state}. What was decoded until then is kept: the same command goes on from there.")
     return read_manifest(settings.output, settings.run_id)
+
+
+def submit(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
+    """Hands a backfill to a runner whose job goes on by itself, and does not wait for it.
+
+    Raises:
+      JobFailed: the runner did not take it.
+    """
+    options = PipelineOptions(list(beam_arguments), save_main_session=False)
+    pipeline = beam.Pipeline(runner=settings.runner, options=options)
+    build(pipeline, settings)
+    try:
+        pipeline.run()
+    except Exception as error:
+        raise JobFailed(f"The job was not taken: {cause(error)}.") from error
 
 
 def choose_runner(name: str, options: PipelineOptions) -> PipelineRunner | str:

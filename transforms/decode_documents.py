@@ -5,6 +5,7 @@ The parent's part is only to fetch bytes, wait, and publish what the child left:
 
 import atexit
 import json
+import socket
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -20,9 +21,11 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded, without_place
+from transforms.errors import JobFailed
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT
+from transforms.progress_files import report_to
 from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem
@@ -47,6 +50,10 @@ class DecodeTask:
     """Whether faster code may take the place of other packages' code: the results are the same."""
     decoder: str = DECODER
     """module:function that a child runs; another one only in tests."""
+    progress: str = ""
+    """Folder where workers tell how far they are; empty: they run in the submitter's process."""
+    fingerprint: str = ""
+    """As the submitter has it. A worker with another one has other versions, and its results would mix with the rest."""
 
 
 @dataclass(eq=False)  # not frozen: applying a transform sets attributes on it (Beam 2.77.0)
@@ -69,6 +76,12 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
         self._task = task
 
     def setup(self) -> None:
+        if self._task.fingerprint not in ("", self._task.settings.fingerprint):
+            raise JobFailed(
+                f"The worker on {socket.gethostname()} has other versions of the decoder or of unstructured than the machine that "
+                "submitted the job: install the same on all."
+            )
+        self._report = report_to(self._task.progress)
         self._pool = shared_pool(self._task)
         self._threads = ThreadPoolExecutor(self._task.children, thread_name_prefix="decode")
 
@@ -87,6 +100,8 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
             wait(self._flying, return_when=FIRST_COMPLETED)
             for staged in self._finished():
                 yield WindowedValue(staged, MIN_TIMESTAMP, [GlobalWindow()])
+        if self._report:
+            self._report.flush()  # on Flink's batch engine the worker is ended when its stage is
 
     def teardown(self) -> None:
         self._threads.shutdown(cancel_futures=True)

@@ -9,6 +9,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from transforms import counters
 from transforms.model import DocumentReference
+from transforms.progress_files import report_to
 from transforms.storage.commit import StagedDocument
 from transforms.storage.staging import PREFIX_LENGTH, find_staged, staging_key
 
@@ -31,6 +32,8 @@ class SkipStaged(beam.PTransform):  # type: ignore[misc]
     fingerprint: str
     force: bool = False
     retry_failed: bool = False
+    progress: str = ""
+    """Folder where workers tell how far they are; empty: they run in the submitter's process."""
 
     def expand(self, references: beam.PCollection) -> Any:  # a DoOutputsTuple, which Beam 2.77.0 does not take as a hint
         """Wires the grouping and the look-up; see the class."""
@@ -41,15 +44,29 @@ class SkipStaged(beam.PTransform):  # type: ignore[misc]
                 tuple[str, DocumentReference]
             )
             | "GroupByFolder" >> beam.GroupByKey()
-            | "FindStaged" >> beam.FlatMap(self._find).with_outputs(STAGED, MISSING)
+            | "FindStaged" >> beam.ParDo(FindStaged(self)).with_outputs(STAGED, MISSING)
         )
 
-    def _find(self, folder: tuple[str, Iterable[DocumentReference]]) -> Iterator[Sorted]:
-        found = find_staged(self.output, self.fingerprint, folder[1], force=self.force, retry_failed=self.retry_failed)
-        for item in found:
+
+class FindStaged(beam.DoFn):  # type: ignore[misc]
+    """(staging folder, its references) -> the commit of each reference that has one, else the reference."""
+
+    def __init__(self, settings: SkipStaged) -> None:
+        self._output, self._fingerprint, self._progress = settings.output, settings.fingerprint, settings.progress
+        self._options = {"force": settings.force, "retry_failed": settings.retry_failed}
+
+    def setup(self) -> None:
+        self._report = report_to(self._progress)
+
+    def process(self, folder: tuple[str, Iterable[DocumentReference]]) -> Iterator[Sorted]:
+        for item in find_staged(self._output, self._fingerprint, folder[1], **self._options):
             counters.count(counters.FOUND, item.size)
             if isinstance(item, StagedDocument):
                 counters.count(counters.STAGED, item.size)
                 yield TaggedOutput(STAGED, item)
             else:
                 yield TaggedOutput(MISSING, item)
+
+    def finish_bundle(self) -> None:
+        if self._report:
+            self._report.flush()  # on Flink's batch engine the worker is ended when its stage is

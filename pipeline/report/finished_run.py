@@ -12,6 +12,9 @@ from transforms.sinks.manifest import LATEST, MANIFEST
 from transforms.sinks.write import RUNS, run_folder
 from transforms.storage import filesystem
 
+SUBMITTED = "staging/submitted"
+"""Relative to OUTPUT: one file for each run that a cluster was given, until its end was seen."""
+
 
 @dataclass(frozen=True)
 class FinishedRun:
@@ -105,6 +108,15 @@ def open_run(output: str, run_id: str | None = None) -> FinishedRun:
         return FinishedRun(output, chosen, json.loads(content))
     except ValueError as error:
         raise UsageError(f"The manifest of run {chosen} in {output} is damaged: run the backfill again under another --run-id.") from error
+
+
+def unfinished_on_cluster(output: str, run_id: str | None = None) -> str:
+    """The run that a cluster was given and that nobody has seen finished yet, by name or the newest; empty: there is none."""
+    try:
+        names = [file.name.removesuffix(".json") for file in filesystem.list_folder(filesystem.join(output, SUBMITTED))]
+    except (OSError, ValueError, ImportError):  # `open_run` says it in a sentence
+        return ""
+    return max((name for name in names if run_id in (None, name)), default="")
 
 
 def _latest(output: str) -> str:

@@ -1,0 +1,140 @@
+"""How a backfill is submitted to Flink: everything that an operator did not say is said here, from what the cluster is."""
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipeline.flink.distribution import FLINK_VERSION, built_job_server
+from pipeline.flink.rest import Cluster, FlinkError, TaskManager
+from pipeline.options import BackfillSettings
+from transforms.errors import UsageError
+from transforms.settings import DECODER
+
+WORKER = f"{DECODER}-worker"
+RETRIES = 3
+"""Times that Flink starts a job again after a worker or a TaskManager was lost. What is decoded by then is staged, so that costs little."""
+RETRY_DELAY = 5000
+"""Milliseconds between two tries: time for a TaskManager to come back."""
+MAGIC_MASTERS = ("", "[auto]", "[local]", "[collection]")
+"""Beam's words for a Flink inside of the job server."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A backfill, ready for a cluster."""
+
+    cluster: Cluster
+    settings: BackfillSettings
+    """With the children that fit the machines there."""
+    arguments: tuple[str, ...]
+    """Of Beam, complete."""
+    parallelism: int
+    workers_per_machine: int
+    streaming: bool
+
+    def options(self, job_name: str, *more: str) -> Any:
+        """Beam's `PipelineOptions`, under a name by which the job is found on the cluster."""
+        from apache_beam.options.pipeline_options import PipelineOptions
+
+        return PipelineOptions([*self.arguments, *more, f"--job_name={job_name}"], save_main_session=False)
+
+
+def master(options: Any) -> Cluster:
+    """The cluster that was asked for.
+
+    Raises:
+      UsageError: none was.
+    """
+    from apache_beam.options.pipeline_options import FlinkRunnerOptions
+
+    address = str(options.view_as(FlinkRunnerOptions).flink_master).strip()
+    if address in MAGIC_MASTERS:
+        raise UsageError(
+            "--runner FlinkRunner needs --flink_master HOST:PORT, the REST address of a cluster: make flink-up starts one on this machine."
+        )
+    return Cluster(address.rstrip("/"))
+
+
+def complete(settings: BackfillSettings, arguments: Sequence[str]) -> Submission:
+    """Fills in what was not said; what was said stays, whatever it is.
+
+    Args:
+      arguments: of Beam, as given, checked by the preflight.
+    Raises:
+      UsageError: the cluster does not answer, has no TaskManager, or the worker's program is not there.
+    """
+    from apache_beam.options.pipeline_options import FlinkRunnerOptions, PipelineOptions, PortableOptions, StandardOptions
+
+    options = PipelineOptions(list(arguments))
+    cluster = master(options)
+    try:
+        version, machines, cluster_settings = cluster.version(), cluster.task_managers(), cluster.settings()
+    except FlinkError as error:
+        raise UsageError(f"--flink_master {cluster.address} does not answer as Flink does ({error}): is it the REST address?") from error
+    if not any(machine.slots for machine in machines):  # a TaskManager registers before its slots do
+        raise UsageError(f"The cluster at {cluster.address} has no TaskManager: start one, or wait until it has registered.")
+    flink, portable = options.view_as(FlinkRunnerOptions), options.view_as(PortableOptions)
+    given = {argument.partition("=")[0] for argument in arguments}
+    added: list[str] = []
+    parallelism = flink.parallelism if flink.parallelism > 0 else sum(machine.slots for machine in machines)
+    workers = min(max(machine.slots for machine in machines), parallelism)
+    if flink.parallelism <= 0:
+        added.append(f"--parallelism={parallelism}")
+    if "--sdk_worker_parallelism" in given:
+        workers = int(portable.sdk_worker_parallelism) or workers
+    else:
+        added.append(f"--sdk_worker_parallelism={workers}")
+    if "--flink_version" not in given:
+        added.append(f"--flink_version={short(version)}")
+    if not flink.flink_job_server_jar and short(version) == short(FLINK_VERSION) and built_job_server().is_file():
+        added.append(f"--flink_job_server_jar={built_job_server()}")
+    if "--number_of_execution_retries" not in given and not _restarts(cluster_settings):
+        added += [f"--number_of_execution_retries={RETRIES}", f"--execution_retry_delay={RETRY_DELAY}"]
+    added += _environment(portable)
+    return Submission(
+        cluster=cluster,
+        settings=settings if settings.children_given else replace(settings, children=children_for(machines, workers)),
+        arguments=(*arguments, *added),
+        parallelism=parallelism,
+        workers_per_machine=workers,
+        streaming=bool(options.view_as(StandardOptions).streaming),
+    )
+
+
+def short(version: str) -> str:
+    """1.19 of 1.19.3: what a job server is made for."""
+    match = re.match(r"\d+\.\d+", version)
+    return match[0] if match else version
+
+
+def children_for(machines: Sequence[TaskManager], workers: int) -> int:
+    """Children of each worker: those of a machine together as many as its CPUs; of unequal machines the smallest counts."""
+    return max(1, min(machine.cpus for machine in machines) // workers)
+
+
+def _restarts(cluster_settings: dict[str, str]) -> bool:
+    return any(name in cluster_settings for name in ("restart-strategy", "restart-strategy.type"))
+
+
+def _environment(portable: Any) -> list[str]:
+    """How a TaskManager gets its Python workers. Docker, Beam's own default, would need a daemon in each of them."""
+    if portable.environment_type or portable.environment_config:
+        return []
+    if any(str(option).startswith("external_service_address=") for option in portable.environment_options or ()):
+        return ["--environment_type=EXTERNAL"]
+    given = [str(option).partition("=")[0] for option in portable.environment_options or ()]
+    return ["--environment_type=PROCESS", *([] if "process_command" in given else [f"--environment_options=process_command={_worker()}"])]
+
+
+def _worker() -> str:
+    """The worker's program of this installation."""
+    program = Path(sys.executable).parent / WORKER
+    if not program.is_file():
+        raise UsageError(
+            f"{WORKER} is not beside {sys.executable}: install the package there (pip install), or name the workers with "
+            "--environment_type and --environment_options."
+        )
+    return str(program)

@@ -1,0 +1,86 @@
+"""The command against a real cluster: what is checked before a job, jobs that nobody waits for, and the cluster of `make flink-up`."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from flink_jobs import ended, flink_arguments, start
+from runs import FinishedRun
+
+from pipeline.flink.cluster import DevelopmentCluster
+
+pytestmark = [pytest.mark.flink, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "one.txt").write_text("One document.")
+    return tmp_path / "library"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--flink_version=2.0"], "--flink_version 2.0 does not fit the cluster at {address}, which is Flink 1.19.3: leave it out."),
+        (["--parallelism=3"], "--parallelism 3 is more than the 2 slots of the cluster: start TaskManagers, or give less."),
+        (
+            ["--setup_file=setup.py"],
+            "--setup_file is of no use on Flink: its workers install nothing, the decoder is installed where they run.",
+        ),
+    ],
+)
+def test_what_does_not_fit_the_cluster_is_told_before_anything_runs_there(
+    cluster: DevelopmentCluster, library: Path, tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    before = cluster.client().jobs()
+
+    said = ended(start(*flink_arguments(library, tmp_path / "out", cluster.address), *arguments), expect=2)
+
+    assert said.splitlines()[-1] == f"universal-decoder: {sentence.format(address=cluster.address)}"
+    assert cluster.client().jobs() == before
+
+
+def test_an_output_that_the_workers_cannot_write_is_told_by_the_probe(cluster: DevelopmentCluster, library: Path, tmp_path: Path) -> None:
+    """Workers and this machine have the same disk here, so the worker's part of it is made to fail by a file where its folder should be."""
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "staging").write_text("not a folder")
+
+    said = ended(start(*flink_arguments(library, output, cluster.address)), expect=2)
+
+    assert f"cannot run the job: OSError: {output} cannot be written from " in said
+    assert "(Not a directory)" in said
+
+
+def test_a_job_that_nobody_waits_for_is_followed_by_report(cluster: DevelopmentCluster, library: Path, tmp_path: Path) -> None:
+    said = ended(start(*flink_arguments(library, tmp_path / "out", cluster.address), "--streaming", "--no-wait"))
+    assert f"Run first goes on at {cluster.address} as job " in said
+
+    said = ended(start("report", tmp_path / "out", "--run", "first"))
+
+    assert "Run first: 1 document " in said
+    assert FinishedRun(tmp_path / "out", "first").statuses() == {"one.txt": "ok"}
+    assert not (tmp_path / "out" / "staging" / "submitted" / "first.json").exists()
+
+
+def test_a_cluster_ends_only_what_it_started(flink_parts: None, tmp_path: Path) -> None:
+    bystander = subprocess.Popen(["sleep", "600"])
+    cluster = DevelopmentCluster(tmp_path / "cluster")
+    cluster.start()
+    started = [*cluster.running("jobmanager"), *cluster.running("taskmanager")]
+    assert len(started) == 2
+    assert cluster.client().overview().free_slots == 2
+    # A process that got the number of one of ours, long after that had ended.
+    state = cluster._state()
+    state["processes"].append({"kind": "taskmanager", "pid": bystander.pid, "started": "1", "log": ""})
+    cluster._write_state(state)
+
+    assert cluster.stop() == 2
+
+    assert not any(Path(f"/proc/{pid}").exists() for pid in started)
+    assert bystander.poll() is None
+    bystander.kill()
+    bystander.wait()
+    assert os.listdir(tmp_path / "cluster")  # its logs stay

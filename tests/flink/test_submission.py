@@ -1,0 +1,107 @@
+"""Defaults of a submission, and what workers and this machine have to agree in. The rest is seen on a real cluster (test_cluster.py)."""
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.flink.checks import _check_jar
+from pipeline.flink.probe import Marker, judge, versions_here
+from pipeline.flink.rest import TaskManager
+from pipeline.flink.submission import children_for, master, short
+from pipeline.options import parse_backfill
+from pipeline.preflight import check_beam_arguments
+from transforms.decode_documents import DecodeAhead, DecodeTask
+from transforms.errors import JobFailed, UsageError
+from transforms.settings import DecodeSettings, Limits
+
+
+def machine(cpus: int) -> TaskManager:
+    return TaskManager("one", slots=2, free_slots=2, cpus=cpus, network_memory=0, segments=0, free_segments=0)
+
+
+def test_the_children_of_all_workers_of_a_machine_are_its_cpus() -> None:
+    assert children_for([machine(16)], workers=1) == 16
+    assert children_for([machine(16)], workers=2) == 8
+    assert children_for([machine(16), machine(8)], workers=2) == 4
+    assert children_for([machine(1)], workers=2) == 1
+
+
+def test_a_job_server_is_made_for_a_minor_version() -> None:
+    assert [short(version) for version in ("1.19.3", "2.0.0-preview1", "2.1")] == ["1.19", "2.0", "2.1"]
+
+
+def test_a_cluster_has_to_be_named() -> None:
+    with pytest.raises(UsageError) as refused:
+        master(check_beam_arguments([]))
+    assert refused.value.sentence == (
+        "--runner FlinkRunner needs --flink_master HOST:PORT, the REST address of a cluster: make flink-up starts one on this machine."
+    )
+    assert master(check_beam_arguments(["--flink_master=http://host:8081/"])).url == "http://host:8081"
+    assert master(check_beam_arguments(["--flink_master=host:8081"])).url == "http://host:8081"
+
+
+def test_a_job_server_of_another_flink_is_refused(tmp_path: Path) -> None:
+    jar = tmp_path / "server.jar"
+    with zipfile.ZipFile(jar, "w") as members:
+        members.writestr("META-INF/maven/org.apache.beam/beam-runners-flink-1.18/pom.properties", "version=2.70.0")
+
+    _check_jar(str(jar), "1.18")
+    with pytest.raises(UsageError) as refused:
+        _check_jar(str(jar), "1.19")
+
+    assert refused.value.sentence == f"--flink_job_server_jar {jar} is made for Flink 1.18, and the cluster is Flink 1.19."
+
+
+def test_a_file_that_is_no_jar_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "server.jar").write_text("no")
+    with pytest.raises(UsageError, match="is not a jar"):
+        _check_jar(str(tmp_path / "server.jar"), "1.19")
+
+
+HERE = versions_here()
+
+
+def sentence(*markers: Marker) -> str:
+    with pytest.raises(UsageError) as refused:
+        judge(markers, HERE, "/out")
+    return refused.value.sentence
+
+
+def test_workers_that_agree_are_taken() -> None:
+    judge([Marker("a", HERE, ""), Marker("b", HERE, "")], HERE, "/out")
+
+
+@pytest.mark.parametrize(
+    ("field", "what"), [("decoder", "universal-decoder"), ("unstructured", "unstructured"), ("beam", "apache-beam"), ("python", "Python")]
+)
+def test_a_worker_with_another_version_is_refused(field: str, what: str) -> None:
+    other = replace(HERE, **{field: "9.9"})
+
+    told = sentence(Marker("a", HERE, ""), Marker("b", other, ""))
+
+    assert told == f"The worker on b has {what} 9.9, and this machine {getattr(HERE, field)}: install the same on both."
+
+
+def test_an_output_that_only_the_workers_see_is_refused() -> None:
+    assert sentence().startswith("--output /out is not the same place here and on the workers")
+
+
+def test_what_a_worker_lacks_is_told_with_its_name() -> None:
+    assert sentence(Marker("b", HERE, "--input /library matches nothing.")) == "On the worker b: --input /library matches nothing."
+
+
+def test_a_worker_that_joins_later_with_other_versions_ends_the_job_before_it_decodes() -> None:
+    task = DecodeTask("/out", DecodeSettings(), Limits(), "2026-01-31T10:00:00Z", children=1, fingerprint="of the submitter")
+
+    with pytest.raises(JobFailed, match="has other versions of the decoder or of unstructured"):
+        DecodeAhead(task).setup()
+
+
+def test_not_to_wait_is_for_clusters() -> None:
+    base = ["--input", "a", "--output", "b", "--no-wait"]
+    settings, _ = parse_backfill([*base, "--runner", "FlinkRunner"])
+    assert settings.no_wait
+    with pytest.raises(UsageError, match=r"^--no-wait goes with --runner FlinkRunner or DataflowRunner only"):
+        parse_backfill(base)
