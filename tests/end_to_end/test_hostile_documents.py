@@ -55,6 +55,5 @@ def test_hostile_documents_end_as_what_they_did_and_the_others_are_decoded(tmp_p
     assert "5" in letters["sleep.txt"]
     assert "900" in letters["eat.txt"]
     assert "SIGSEGV" in letters["crash.txt"]
-    pids = [int(pid) for file in library.glob("*.pids") for pid in file.read_text().split()]
-    assert len(pids) == 3
-    assert [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE] == []
+    uris = {(library / f"{word}.txt").as_uri() for word in ("sleep", "eat", "crash")}
+    assert [process for process in psutil.process_iter(["cmdline"]) if uris & set(process.info["cmdline"] or ())] == []
