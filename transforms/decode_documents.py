@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -151,16 +151,17 @@ def _publish(folder: Path, output: str, uri: str, blobs: list[str]) -> None:
 def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[Outcome, list[str]]:
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
-    fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
+    size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
     request: dict[str, Any] = {
         "reference": reference._asdict(),
         "settings": task.settings.to_json(),
+        "limits": asdict(task.limits),
         "started_at": task.started_at,
         "failures": {},
     }
     while True:
         try:
-            answer = child.call(request)
+            answer = child.call(request, timeout=task.limits.timeout_for(size))
         except ChildFailure as failure:
             # An attachment that ends its child costs itself only: the mail is decoded again without it.
             place = _place(child.folder)

@@ -325,11 +325,12 @@ class Child:
         self.own_folder = folder.path
         """For the owner's own files, emptied at the lease's end: the child can make no links in it, and remove nothing."""
 
-    def call(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def call(self, request: Mapping[str, Any], timeout: float | None = None) -> Mapping[str, Any]:
         """Has the decoder run in the child. If the zygote dies meanwhile, and the child with it, a new child is tried once.
 
         Args:
           request: JSON, of any size.
+          timeout: seconds; default: that of the pool's limits.
         Returns:
           What the decoder has returned, through JSON.
         Raises:
@@ -341,26 +342,26 @@ class Child:
         payload = frame(json.dumps({"request": request, **places}).encode())
         self._places.log.unlink(missing_ok=True)
         try:
-            return self._call(payload)
+            return self._call(payload, timeout or self._limits.timeout)
         except _ZygoteGoneError:
             try:
-                return self._call(payload)
+                return self._call(payload, timeout or self._limits.timeout)
             except _ZygoteGoneError:
                 message = "The decoding process was lost twice, each time with the process that had started it."
                 raise self._failure(Status.CRASHED, message) from None
 
-    def _call(self, payload: bytes) -> Mapping[str, Any]:
+    def _call(self, payload: bytes, timeout: float) -> Mapping[str, Any]:
         process = self._process or self._pool._start()
         self._process = None  # until it has answered
         meter = _Meter(process, self._limits.memory * _MIB)
         started = time.monotonic()
         try:
-            answer = _Answer.read(process.exchange(payload, started + self._limits.timeout, meter))
+            answer = _Answer.read(process.exchange(payload, started + timeout, meter))
         except TimeoutError:
             self._measure(started, meter)
             process.dump_stack(self._places.log)
             self._end(process)
-            message = f"The decode was not done after {self._limits.timeout:g} s."
+            message = f"The decode was not done after {timeout:,.0f} s."
             raise self._failure(Status.TIMEOUT, message) from None
         except _TooMuchMemoryError:
             self._measure(started, meter)
