@@ -34,6 +34,16 @@ RUN_ON_WITHOUT_US = (FLINK_RUNNER, "DataflowRunner")
 """Runners whose jobs go on when the command that submitted them has ended."""
 MAX_SHARDS = 10_000  # part names have five digits, and a run below 10,000 documents a part has no use for more
 
+GUARDS = (
+    ("max_unpacked_size", "MIB", "MiB", "what an archive (Office formats, EPUB) may unpack to"),
+    ("max_archive_ratio", "N", "times", "how many times its size an archive may unpack to"),
+    ("max_archive_members", "N", "files", "files that an archive may hold"),
+    ("max_nesting", "N", "levels", "how deep mails may lie in mails"),
+    ("max_pages", "N", "pages", "pages that a PDF may have"),
+    ("max_pixels", "MILLIONS", "millions of pixels", "millions of pixels that an image may have"),
+)
+"""Flag of each limit that is looked at before a document is decoded, and after `max_` the field of `Limits`; metavar, unit, help."""
+
 Choice = TypeVar("Choice", bound=Enum)
 
 EXAMPLES = f"""\
@@ -405,7 +415,7 @@ def backfill_parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         type=_seconds("--document-timeout"),
         default=limits.timeout,
-        help=f"time that one document may take (default: {limits.timeout:g})",
+        help=f"time that one document may take (default: {limits.timeout:g}), and as much again for each 4 MiB that it has, up to 16 times",
     )
     group.add_argument(
         "--document-memory",
@@ -421,6 +431,10 @@ def backfill_parser() -> argparse.ArgumentParser:
         default=limits.document_size,
         help="bytes that one document may have (default: %(default)s)",
     )
+    for name, metavar, unit, text in GUARDS:
+        flag = f"--{name.replace('_', '-')}"
+        default = getattr(limits, name.removeprefix("max_"))
+        group.add_argument(flag, metavar=metavar, type=_whole_number(flag, unit), default=default, help=f"{text} (default: %(default)s)")
     group.add_argument(
         "--max-failures",
         metavar="FRACTION",
@@ -594,7 +608,12 @@ def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[Ba
             section_within_pages=found.section_within_pages,
             images=found.images,
         ),
-        limits=Limits(timeout=found.document_timeout, memory=found.document_memory, document_size=found.max_document_size),
+        limits=Limits(
+            timeout=found.document_timeout,
+            memory=found.document_memory,
+            document_size=found.max_document_size,
+            **{name.removeprefix("max_"): getattr(found, name) for name, *_ in GUARDS},
+        ),
         collection=found.collection,
         children=found.children or available_cpus(),
         shards=found.shards,

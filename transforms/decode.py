@@ -23,13 +23,10 @@ from transforms.partition.partitioner import partition_document
 from transforms.provenance.identifiers import attachment_id, document_id_from_digest
 from transforms.sections.entities import describe_entities
 from transforms.sections.grouping import group_elements
-from transforms.settings import DECODER, DecodeSettings, unstructured_version
+from transforms.settings import DECODER, DecodeSettings, Limits, unstructured_version
 from transforms.storage.commit import write_commit
 from transforms.storage.filesystem import name_of
 from transforms.version import VERSION
-
-MAX_ATTACHMENT_DEPTH = 3
-"""Mails in mails in mails; what is nested deeper is a dead letter. Source: design, section 4."""
 
 TRACEBACK_LINES = 20
 """The last ones say where it failed; the first are the job's own."""
@@ -53,6 +50,7 @@ class Decoding:
 
     settings: DecodeSettings
     started_at: str
+    limits: Limits = field(default_factory=Limits)
     failures: Failures = field(default_factory=dict)
     partition: Callable[..., PartitionedDocument] = partition_document
     enter: Callable[[str], None] = lambda _place: None
@@ -63,7 +61,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Decodes `folder/document` and leaves the commit and the pictures beside it: what a child does for one request.
 
     Args:
-      request: `reference`, `settings`, `started_at` and `failures`, as JSON.
+      request: `reference`, `settings`, `limits`, `started_at` and `failures`, as JSON.
       folder: the lease's own work folder.
     Returns:
       `outcome` (of the commit); `blobs`, a list of paths relative to OUTPUT, each of which lies under `folder/blobs/` by its last segment;
@@ -78,6 +76,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     decoding = Decoding(
         settings=DecodeSettings.from_json(request["settings"]),
         started_at=request["started_at"],
+        limits=Limits(**request["limits"]),
         failures={place: (Status(status), message) for place, (status, message) in request["failures"].items()},
         enter=enter,
     )
@@ -134,7 +133,9 @@ def _decode(path: Path, found: DecodedDocument, name: str, decoding: Decoding, p
     decoding.enter(place)
     attachments: Sequence[Any] = ()
     try:
-        partitioned = decoding.partition(path, declared_mime_type=found.mime_type, name=name, settings=decoding.settings)
+        partitioned = decoding.partition(
+            path, declared_mime_type=found.mime_type, name=name, settings=decoding.settings, limits=decoding.limits
+        )
         attachments = partitioned.attachments
         decoded = describe(partitioned, found, decoding.settings)
     except DecodeError as error:
@@ -151,8 +152,10 @@ def _decode(path: Path, found: DecodedDocument, name: str, decoding: Decoding, p
         if own_place in decoding.failures:
             status, message = decoding.failures[own_place]
             yield dead(own, status, message, Stage.PARTITION, None)
-        elif own_place.count(".") >= MAX_ATTACHMENT_DEPTH:
-            yield dead(own, Status.UNSUPPORTED, f"Attachments nested over {MAX_ATTACHMENT_DEPTH} deep are not decoded.", Stage.DETECT, None)
+        elif own_place.count(".") >= decoding.limits.nesting:
+            depth = own_place.count(".") + 1
+            message = f"The attachment is nested {depth} deep, over the limit of {decoding.limits.nesting}. --max-nesting sets it."
+            yield dead(own, Status.TOO_LARGE, message, Stage.DETECT, None)
         else:
             file = path.with_name(f"{path.name}.{index}")
             file.write_bytes(attachment.data)

@@ -5,14 +5,15 @@ The parent's part is only to fetch bytes, wait, and publish what the child left:
 
 import atexit
 import json
+import shutil
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import apache_beam as beam
 from apache_beam.transforms.window import GlobalWindow
@@ -22,6 +23,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded, without_place
 from transforms.errors import JobFailed
+from transforms.isolation.handover import LeftBehindError, open_left
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT
@@ -34,6 +36,8 @@ from transforms.storage.commit import Outcome, StagedDocument, write_commit
 from transforms.storage.staging import staging_key, staging_path
 
 DECODER = "transforms.decode:decode_file"
+
+_OUTCOME_TYPES = get_type_hints(Outcome)
 
 
 @dataclass(frozen=True)
@@ -130,16 +134,16 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     key = staging_key(reference)
     path = staging_path(task.settings.fingerprint, key)
     with pool.lease() as child:
+        uri = filesystem.join(task.output, path)
         try:
             outcome, blobs, kernel = _decode(reference, task, child)
+            _publish(child.folder, task.output, uri, blobs)
         except DecodeError as error:
-            outcome, blobs, kernel = _commit_failure(reference, task, child.folder, error), [], ""
-        with filesystem.output_told(task.output):
-            # Blobs first: a commit promises that its pictures are there.
-            for blob in blobs:
-                put_blob(task.output, blob, child.folder / BLOBS / Path(blob).name)
-            scratch = filesystem.join(task.output, filesystem.SCRATCH)
-            filesystem.write_atomically(filesystem.join(task.output, path), child.folder / COMMIT, scratch=scratch)
+            kernel = ""
+            commit = child.own_folder / COMMIT
+            outcome = _commit_failure(reference, task, commit, error)
+            with filesystem.output_told(task.output):
+                filesystem.write_atomically(uri, commit, scratch=filesystem.join(task.output, filesystem.SCRATCH))
     return StagedDocument(
         path=path,
         key=key,
@@ -153,19 +157,38 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     )
 
 
+def _publish(folder: Path, output: str, uri: str, blobs: list[str]) -> None:
+    """Publishes what a child has left. Blobs first: a commit promises that its pictures are there.
+
+    Raises:
+      DecodeError: `crashed` where it is not what a decode leaves.
+    """
+    scratch = filesystem.join(output, filesystem.SCRATCH)
+    try:
+        with filesystem.output_told(output):
+            for blob in blobs:
+                with open_left(folder, BLOBS, blob.rpartition("/")[2]) as source:
+                    put_blob(output, blob, source)
+            with open_left(folder, COMMIT) as source, filesystem.publishing(uri, scratch=scratch) as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+    except LeftBehindError as error:
+        raise DecodeError(Status.CRASHED, str(error), Stage.PARTITION) from error
+
+
 def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[Outcome, list[str], str]:
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
-    fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
+    size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
     request: dict[str, Any] = {
         "reference": reference._asdict(),
         "settings": task.settings.to_json(),
+        "limits": asdict(task.limits),
         "started_at": task.started_at,
         "failures": {},
     }
     while True:
         try:
-            answer = child.call(request)
+            answer = child.call(request, timeout=task.limits.timeout_for(size))
         except ChildFailure as failure:
             # An attachment that ends its child costs itself only: the mail is decoded again without it.
             place = _place(child.folder)
@@ -173,17 +196,28 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tup
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
         else:
-            return Outcome(**answer["outcome"]), answer["blobs"], answer["pdf_kernel"]
+            return _checked(answer)
+
+
+def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:
+    """An answer's outcome, blobs and state of the PDF kernel, each of the type that it should have: they come from where the document was."""
+    try:
+        facts = {name: kind(answer["outcome"][name]) for name, kind in _OUTCOME_TYPES.items()}
+        Status(facts["status"])
+        return Outcome(**facts), [str(blob) for blob in answer["blobs"]], str(answer["pdf_kernel"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DecodeError(Status.CRASHED, "The decoding process gave an answer that cannot be read.", Stage.PARTITION) from error
 
 
 def _place(folder: Path) -> str:
     try:
-        return (folder / PLACE).read_text(encoding="utf-8")
-    except FileNotFoundError:  # it ended before it began
+        with open_left(folder, PLACE) as stream:
+            return stream.read(1000).decode("ascii", "replace")
+    except LeftBehindError:  # it ended before it began
         return ""
 
 
-def _commit_failure(reference: DocumentReference, task: DecodeTask, folder: Path, error: DecodeError) -> Outcome:
+def _commit_failure(reference: DocumentReference, task: DecodeTask, commit: Path, error: DecodeError) -> Outcome:
     found = undecoded(reference, document_id=reference.document_id, started_at=task.started_at)
     letter = dead(found, error.status, error.message, error.stage, error.__cause__)
     if isinstance(error, ChildFailure):
@@ -194,8 +228,8 @@ def _commit_failure(reference: DocumentReference, task: DecodeTask, folder: Path
             error_class=error.error_class,
             traceback=error.detail,
         )
-    letter = without_place(letter, folder.parent)
-    return write_commit(folder / COMMIT, [letter], fingerprint=task.settings.fingerprint)
+    letter = without_place(letter, commit.parent)
+    return write_commit(commit, [letter], fingerprint=task.settings.fingerprint)
 
 
 _pools: dict[str, ChildPool] = {}

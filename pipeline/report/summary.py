@@ -38,7 +38,7 @@ WHAT_TO_DO: Mapping[Status, str] = {
     Status.CORRUPT: "their bytes are damaged: store them again",
     Status.UNSUPPORTED: f"{DECODER} doctor lists the formats that can be decoded",
     Status.MISSING_TOOL: f"{DECODER} doctor says what to install; the next run tries them again",
-    Status.TOO_LARGE: "--max-document-size sets the limit",
+    Status.TOO_LARGE: "each says which option sets the limit; --retry-failed tries again",
     Status.TIMEOUT: "--document-timeout sets the limit; --retry-failed tries again",
     Status.OUT_OF_MEMORY: "--document-memory sets the limit; --retry-failed tries again",
     Status.CRASHED: "--retry-failed tries again",

@@ -13,25 +13,21 @@ from transforms import decode
 
 
 def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Behaves as the first word of the document says; any other document is decoded for real."""
+    """Behaves as the first word of the document says; any other document is decoded for real.
+
+    The mark in the command of a helper is the document's URI: by it a test finds what is left of it.
+    """
     word = (folder / decode.DOCUMENT).read_bytes()[:40].split(b" ")[0]
+    helper = [sys.executable, "-c", "import time; time.sleep(10_000)", request["reference"]["uri"]]
     if word == b"sleep":
-        helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10_000)"])
-        report_pids(request, helper.pid)
+        subprocess.Popen(helper)
         time.sleep(10_000)
     if word == b"eat":
-        helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(10_000)"], start_new_session=True)
-        report_pids(request, helper.pid)
+        subprocess.Popen(helper, start_new_session=True)
         eaten = []
         while True:
             eaten.append(bytearray(os.urandom(1 << 20) * 16))
     if word == b"crash":
-        report_pids(request, os.getpid())
+        subprocess.Popen(helper)
         os.kill(os.getpid(), signal.SIGSEGV)
     return decode.decode_file(request, folder)
-
-
-def report_pids(request: Mapping[str, Any], *pids: int) -> None:
-    """Leaves the ids of the processes that must be gone later beside the document (the test made that folder)."""
-    source = Path(request["reference"]["uri"].removeprefix("file://"))
-    source.with_suffix(".pids").write_text(" ".join(map(str, pids)))

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -233,19 +234,25 @@ def do_lock_up_folders(folder):
     return True
 
 
-def do_kill_the_zygote_once(folder, mark):
-    """The first time it takes the process that forks with it; the second time it answers."""
-    if Path(mark).exists():
-        return "answered"
-    Path(mark).write_text("")
-    return do_kill_the_zygote(folder)
+def do_hang_once_for_each(folder, marks):
+    """Leaves the zygote's pid in the first mark that is not there, and hangs; answers when all are."""
+    for mark in map(Path, marks):
+        if not mark.exists():
+            mark.with_suffix(".part").write_text(str(os.getppid()))
+            mark.with_suffix(".part").rename(mark)
+            signal.pause()
+    return "answered"
 
 
-def do_kill_the_zygote(folder):
-    os.kill(os.getppid(), signal.SIGKILL)
-    signal.pause()
-
-
-def do_stop_the_zygote(folder):
-    os.kill(os.getppid(), signal.SIGSTOP)
+def do_exit_when(folder, mark, path):
+    Path(mark).write_text(str(os.getppid()))
+    do_wait_for(folder, path)
     os._exit(1)
+
+
+def do_attempt(folder, code):
+    """Runs a line of Python in a child; what it raises is the answer."""
+    try:
+        return str(eval(code, {"os": os, "socket": socket, "subprocess": subprocess, "Path": Path, "folder": folder, "ctypes": ctypes}))
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"

@@ -191,18 +191,6 @@ def test_formats_that_are_not_decoded_say_what_they_are(refusal):
     assert refusal(wave, "", "a.wav") == (Status.UNSUPPORTED, "The format audio/x-wav is not supported.")
 
 
-def test_a_zip_bomb_is_too_large(refusal, monkeypatch):
-    from transforms.partition import containers
-
-    monkeypatch.setattr(containers, "UNPACKED_LIMIT", 1 << 20)
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", content_types("wordprocessingml.document.main"))
-        archive.writestr("word/document.xml", bytes(2 << 20))
-    assert len(stream.getvalue()) < 5000
-    assert refusal(stream.getvalue())[0] is Status.TOO_LARGE
-
-
 def test_a_mail_whose_first_header_is_any_is_found_by_its_extension(detect):
     message = email.message.EmailMessage()
     message["X-Strange"] = "yes"

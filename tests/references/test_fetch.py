@@ -2,6 +2,7 @@ import base64
 import errno
 import json
 import os
+import resource
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -159,11 +160,24 @@ def test_a_full_or_missing_work_folder_is_not_blamed_on_the_document(tmp_path: P
         fetch(listed(tmp_path / "a"), tmp_path / "none" / "copy", limit_bytes=LIMIT)
     assert caught.value.message == f"The work folder {tmp_path}/none cannot take the document: no such file or directory."
     (tmp_path / "big").write_bytes(b"x" * LIMIT)
-    if Path("/dev/full").exists():
-        (tmp_path / "full").symlink_to("/dev/full")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT - 1, hard))
+    try:
         with pytest.raises(DecodeError) as caught:
-            fetch(listed(tmp_path / "big"), tmp_path / "full", limit_bytes=LIMIT)
-        assert caught.value.message == f"The work folder {tmp_path} cannot take the document: no space left on device."
+            fetch(listed(tmp_path / "big"), tmp_path / "copy", limit_bytes=LIMIT)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.message == f"The work folder {tmp_path} cannot take the document: file too large."
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_link_in_the_work_folder_is_replaced_and_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"123")
+    (tmp_path / "precious").write_bytes(b"kept")
+    (tmp_path / "copy").symlink_to(tmp_path / "precious")
+    assert fetch(listed(tmp_path / "a"), tmp_path / "copy", limit_bytes=LIMIT) == 3
+    assert (tmp_path / "precious").read_bytes() == b"kept"
+    assert (tmp_path / "copy").read_bytes() == b"123"
 
 
 def test_a_file_that_grows_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Publishing is atomic, also between processes, and local paths are any names that a disk can have."""
 
+import hashlib
 import io
 import multiprocessing
 import os
@@ -11,6 +12,7 @@ from typing import ClassVar
 import pytest
 from apache_beam.io.filesystem import BeamIOError, FileMetadata, FileSystem
 
+from transforms.isolation.handover import LeftBehindError
 from transforms.storage.blobs import put_blob
 from transforms.storage.filesystem import (
     ListedFile,
@@ -243,14 +245,44 @@ def test_sizes_and_deletion(tmp_path):
 def test_a_blob_is_written_once_and_mended_when_its_size_is_wrong(tmp_path):
     picture = tmp_path / "picture"
     picture.write_bytes(b"\x89PNG")
-    blob = tmp_path / "out/blobs/sha256/ab/abc.png"
-    assert put_blob(str(tmp_path / "out"), "blobs/sha256/ab/abc.png", picture)
+    path = blob_path(b"\x89PNG")
+    blob = tmp_path / "out" / path
+
+    def put():
+        with picture.open("rb") as source:
+            return put_blob(str(tmp_path / "out"), path, source)
+
+    assert put()
     inode = blob.stat().st_ino
-    assert not put_blob(str(tmp_path / "out"), "blobs/sha256/ab/abc.png", picture)
+    assert not put()
     assert blob.stat().st_ino == inode
     blob.write_bytes(b"")
-    assert put_blob(str(tmp_path / "out"), "blobs/sha256/ab/abc.png", picture)
+    assert put()
     assert blob.read_bytes() == b"\x89PNG"
+
+
+def blob_path(data):
+    digest = hashlib.sha256(data).hexdigest()
+    return f"blobs/sha256/{digest[:2]}/{digest}.png"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../escaped.png",
+        "/tmp/escaped.png",
+        "blobs/sha256/../../../escaped.png",
+        blob_path(b"another picture"),
+        "blobs/sha256/ab/abc.png",
+        "",
+    ],
+)
+def test_a_blob_is_written_nowhere_but_under_the_digest_of_its_bytes(tmp_path, path):
+    picture = tmp_path / "picture"
+    picture.write_bytes(b"\x89PNG")
+    with picture.open("rb") as source, pytest.raises(LeftBehindError):
+        put_blob(str(tmp_path / "out"), path, source)
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [picture]
 
 
 def test_an_object_store_gets_one_put_and_nothing_of_a_failed_write(objects, tmp_path):
@@ -260,14 +292,16 @@ def test_an_object_store_gets_one_put_and_nothing_of_a_failed_write(objects, tmp
     assert write_atomically("objects://bucket/out/x", b"whole", durable=True) == 5
     source = tmp_path / "source"
     source.write_bytes(b"file")
-    assert put_blob("objects://bucket/out", "blobs/y", source)
-    assert not put_blob("objects://bucket/out", "blobs/y", source)
-    assert objects == {"objects://bucket/out/x": b"whole", "objects://bucket/out/blobs/y": b"file"}
+    blob = blob_path(b"file")
+    with source.open("rb") as stream:
+        assert put_blob("objects://bucket/out", blob, stream)
+        assert not put_blob("objects://bucket/out", blob, stream)
+    assert objects == {"objects://bucket/out/x": b"whole", f"objects://bucket/out/{blob}": b"file"}
     with open_read("objects://bucket/out/x") as stream:
         stream.seek(2)
         assert stream.read() == b"ole"
     assert list_folder("objects://bucket/out") == [ListedFile("x", 5)]
-    assert list_folder("objects://bucket/out", recursive=True) == [ListedFile("blobs/y", 4), ListedFile("x", 5)]
+    assert list_folder("objects://bucket/out", recursive=True) == [ListedFile(blob, 4), ListedFile("x", 5)]
     assert size_of("objects://bucket/out/none") is None
     assert delete("objects://bucket/out/x")
     assert not delete("objects://bucket/out/x")

@@ -30,10 +30,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import transforms
+from transforms.isolation.handover import LeftBehindError, open_left
 from transforms.isolation.processes import (
     HAS_PROC,
     added_bytes,
@@ -66,6 +68,12 @@ START_DEADLINE = 300.0
 
 STACK_DEADLINE = 0.5
 """Seconds for a child over its time to write down where it is, before it is killed."""
+
+MAX_PROCESSES = 256
+"""Below one child: what has more is a document that makes some program start itself over and over. LibreOffice starts 3."""
+
+MAX_ANSWER = 256 << 20
+"""Bytes. The answer to a decode has 100 for each different picture."""
 
 LOG_TAIL = 4000
 """Bytes of a child's stderr that go into a failure."""
@@ -123,6 +131,7 @@ class ChildPool:
         max_documents: int = 100,
         retained_memory: int = 256,
         folder: Path | None = None,
+        writable: Sequence[Path] = (),
     ) -> None:
         """Starts the zygote, and does not wait for it.
 
@@ -137,6 +146,7 @@ class ChildPool:
           max_documents: a child is replaced after as many; a new one takes 9 ms.
           retained_memory: MiB; a child that keeps more than that after a document is replaced.
           folder: where the work folders are made; default: the system's temporary folder.
+          writable: where else than in its work folder a child may write.
         """
         self._limits = limits
         self._max_documents = max_documents
@@ -158,6 +168,8 @@ class ChildPool:
             "decoder": decoder,
             "preload": preload,
             "limit": limits.memory,
+            "document_size": limits.document_size,
+            "writable": [str(path.absolute()) for path in writable],
             "path": [str(Path(entry).absolute()) for entry in (*python_path, *sys.path)],
             "environment": {"PYTHONPATH": os.environ.get("PYTHONPATH")},
         }
@@ -188,7 +200,7 @@ class ChildPool:
         with self._free:
             process = self._take()
             try:
-                folder = self._take_folder()
+                folder = process.folder or self._take_folder()
             except BaseException:
                 process.dismiss()
                 raise
@@ -197,7 +209,6 @@ class ChildPool:
                 yield child
             finally:
                 child._end_lease()
-                self._put_folder(folder)
 
     def close(self) -> None:
         """Ends all children at once, also those that decode: their calls raise `PoolClosedError`. Returns when none is left."""
@@ -225,7 +236,7 @@ class ChildPool:
                 return self._start()
             if process.is_waiting():
                 return process
-            process.dismiss()
+            self._dismiss(process)
 
     def _start(self) -> "_Process":
         for last in (False, True):
@@ -252,14 +263,29 @@ class ChildPool:
                 self._zygote = None
         zygote.end()
 
-    def _put(self, process: "_Process", resident: int) -> None:
+    def _put(self, process: "_Process", folder: "_LeaseFolder", resident: int) -> None:
         process.documents += 1
+        process.folder = folder
+        is_empty = folder.empty()
         with self._lock:
-            wanted = not self._closed and process.documents < self._max_documents and resident - (process.shared or 0) <= self._retained
+            wanted = (
+                is_empty
+                and not self._closed
+                and process.documents < self._max_documents
+                and resident - (process.shared or 0) <= self._retained
+            )
             if wanted:
                 self._idle.append(process)
         if not wanted:
-            process.dismiss()
+            self._dismiss(process)
+
+    def _dismiss(self, process: "_Process") -> None:
+        """Has a process end that serves no more; its folder is used again only when it is gone."""
+        folder, process.folder = process.folder, None
+        with contextlib.suppress(TimeoutError, _ZygoteGoneError):
+            process.end()
+        if folder is not None:
+            self._put_folder(folder)
 
     def _take_folder(self) -> "_LeaseFolder":
         with self._lock:
@@ -302,13 +328,16 @@ class Child:
         self._process: _Process | None = process
         self._places = folder
         self.folder = folder.work
-        """Private to the lease, empty at its start, emptied at its end."""
+        """Private to the lease, empty at its start, emptied at its end. What is in it comes from the child: see `isolation.handover`."""
+        self.own_folder = folder.path
+        """For the owner's own files, emptied at the lease's end: the child can make no links in it, and remove nothing."""
 
-    def call(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def call(self, request: Mapping[str, Any], timeout: float | None = None) -> Mapping[str, Any]:
         """Has the decoder run in the child. If the zygote dies meanwhile, and the child with it, a new child is tried once.
 
         Args:
           request: JSON, of any size.
+          timeout: seconds; default: that of the pool's limits.
         Returns:
           What the decoder has returned, through JSON.
         Raises:
@@ -320,48 +349,55 @@ class Child:
         payload = frame(json.dumps({"request": request, **places}).encode())
         self._places.log.unlink(missing_ok=True)
         try:
-            return self._call(payload)
+            return self._call(payload, timeout or self._limits.timeout)
         except _ZygoteGoneError:
             try:
-                return self._call(payload)
+                return self._call(payload, timeout or self._limits.timeout)
             except _ZygoteGoneError:
                 message = "The decoding process was lost twice, each time with the process that had started it."
                 raise self._failure(Status.CRASHED, message) from None
 
-    def _call(self, payload: bytes) -> Mapping[str, Any]:
+    def _call(self, payload: bytes, timeout: float) -> Mapping[str, Any]:
         process = self._process or self._pool._start()
         self._process = None  # until it has answered
         meter = _Meter(process, self._limits.memory * _MIB)
         started = time.monotonic()
         try:
-            answer = json.loads(process.exchange(payload, started + self._limits.timeout, meter))
+            answer = _Answer.read(process.exchange(payload, started + timeout, meter))
         except TimeoutError:
             self._measure(started, meter)
             process.dump_stack(self._places.log)
             self._end(process)
-            message = f"The decode was not done after {self._limits.timeout:g} s."
+            message = f"The decode was not done after {timeout:,.0f} s."
             raise self._failure(Status.TIMEOUT, message) from None
         except _TooMuchMemoryError:
             self._measure(started, meter)
             self._end(process)
             message = f"The decode took {self.peak_memory_mb:.0f} MiB of memory; its limit is {self._limits.memory} MiB."
             raise self._failure(Status.OUT_OF_MEMORY, message) from None
+        except _TooManyProcessesError:
+            self._measure(started, meter)
+            self._end(process)
+            raise self._failure(Status.CRASHED, f"The decode started more than {MAX_PROCESSES} processes.") from None
         except EOFError:
             self._measure(started, meter)
             raise self._crash(self._end(process, lost=True)) from None
+        except (ValueError, RecursionError):
+            self._measure(started, meter)
+            self._end(process)
+            raise self._failure(Status.CRASHED, "The decoding process gave an answer that cannot be read.") from None
         except BaseException:  # KeyboardInterrupt: what the child does now is of no interest, and it must not go on
             self._end(process)
             raise
-        self._measure(started, meter, answer["high_water"])
-        if answer["failure"] is not None:
+        self._measure(started, meter, answer.high_water)
+        if answer.failure is not None:
             self._end(process)
-            raise self._failure(**{**answer["failure"], "status": Status(answer["failure"]["status"])})
-        if answer["processes_left"]:
+            raise self._failure(**answer.failure)
+        if answer.processes_left:
             self._end(process)
         else:
             self._process = process
-        result: Mapping[str, Any] = answer["result"]
-        return result
+        return answer.result
 
     def _end(self, process: "_Process", *, lost: bool = False) -> Mapping[str, int]:
         """Kills the child and all that it has started.
@@ -407,8 +443,10 @@ class Child:
         return ChildFailure(status, message, self.seconds, self.peak_memory_mb, detail or _tail(self._places.log), error_class)
 
     def _end_lease(self) -> None:
-        if self._process is not None:
-            self._pool._put(self._process, resident_bytes(self._process.pid))
+        if self._process is None:
+            self._pool._put_folder(self._places)
+        else:
+            self._pool._put(self._process, self._places, resident_bytes(self._process.pid))
 
 
 class _LeaseFolder:
@@ -427,10 +465,11 @@ class _LeaseFolder:
     def empty(self) -> bool:
         """Whether it is as it was when it was made."""
         try:
-            self.log.unlink(missing_ok=True)
-            for folder in (self.work, self.temporary):
+            for folder in (self.path, self.work, self.temporary):
                 with os.scandir(folder) as entries:
                     for entry in entries:
+                        if folder == self.path and entry.name in (self.work.name, self.temporary.name):
+                            continue
                         if entry.is_dir(follow_symlinks=False):
                             _remove(Path(entry.path))
                         else:
@@ -447,6 +486,34 @@ class _ZygoteGoneError(Exception):
 
 class _TooMuchMemoryError(Exception):
     pass
+
+
+class _TooManyProcessesError(Exception):
+    pass
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a child has answered. It comes from where a document was: nothing of it is taken for what it should be."""
+
+    result: Mapping[str, Any]
+    failure: Mapping[str, Any] | None
+    high_water: int
+    processes_left: bool
+
+    @classmethod
+    def read(cls, payload: bytes | bytearray) -> "_Answer":
+        """Raises: ValueError or RecursionError, where it is none."""
+        facts = json.loads(payload)
+        try:
+            failure = facts["failure"]
+            if failure is not None:
+                failure = {name: str(failure[name]) for name in ("message", "detail", "error_class")} | {
+                    "status": Status(failure["status"])
+                }
+            return cls(facts["result"], failure, int(facts["high_water"]), bool(facts["processes_left"]))
+        except (KeyError, TypeError) as error:
+            raise ValueError("no answer") from error
 
 
 class _Zygote:
@@ -547,6 +614,8 @@ class _Process:
         self.shared: int | None = None
         """Resident bytes that the child shares with the zygote, when they were last measured."""
         self.documents = 0
+        self.folder: _LeaseFolder | None = None
+        """The folder of all its leases, once it has had one: it can write nowhere else (`confinement.confine_files`)."""
         self._connection = connection
         self._lifeline = lifeline
         self._reported = b""
@@ -564,7 +633,9 @@ class _Process:
         Raises:
           TimeoutError: the deadline (of the monotonic clock) is over.
           _TooMuchMemoryError: the meter says so.
+          _TooManyProcessesError: it has started more than `MAX_PROCESSES`.
           EOFError: the child has ended, or closed its connection.
+          ValueError: its answer is none.
         """
         unsent = memoryview(request)
         answer = _FrameReader(self._connection)
@@ -678,7 +749,7 @@ class _FrameReader:
         """Takes what is there; whether the frame is complete.
 
         Raises:
-          EOFError: the other side has closed.
+          EOFError: the other side has closed; ValueError: its frame is larger than `MAX_ANSWER`.
         """
         if len(self._header) < 8:
             received = self._connection.recv(8 - len(self._header))
@@ -686,7 +757,10 @@ class _FrameReader:
                 raise EOFError
             self._header += received
             if len(self._header) == 8:
-                self.payload = bytearray(int.from_bytes(self._header))
+                size = int.from_bytes(self._header)
+                if size > MAX_ANSWER:
+                    raise ValueError("the answer is too long")
+                self.payload = bytearray(size)
                 self._unread = memoryview(self.payload)
             return False
         count = self._connection.recv_into(self._unread)
@@ -722,6 +796,8 @@ class _Meter:
     def _is_over(self) -> bool:
         pid = self._process.pid
         tools = descendants_of(pid)
+        if len(tools) > MAX_PROCESSES:
+            raise _TooManyProcessesError
         own = resident_bytes(pid)
         resident = own + sum(map(resident_bytes, tools))
         self._resident = max(self._resident, resident)
@@ -810,15 +886,15 @@ def _signal_name(number: int) -> str:
 
 def _tail(log: Path) -> str:
     try:
-        with log.open("rb") as stream:
-            stream.seek(max(0, _size(log) - LOG_TAIL))
-            return stream.read().decode(errors="replace")
-    except OSError:
+        with open_left(log.parent, log.name) as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - LOG_TAIL))
+            return stream.read(LOG_TAIL).decode(errors="replace")
+    except (OSError, LeftBehindError):
         return ""
 
 
 def _size(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return path.lstat().st_size
     except OSError:
         return 0

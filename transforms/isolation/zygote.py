@@ -53,6 +53,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, Self
 
+from transforms.isolation.confinement import Places, confine_files, cut_network, drop_capabilities, lower_limits, readable_places
 from transforms.isolation.processes import (
     HAS_PROC,
     children_of,
@@ -180,6 +181,7 @@ def _run_zygote(control: socket.socket) -> NoReturn:
     try:
         received = receive_frame(control)
         if received is not None:
+            cut_network()
             zygote = _prepare(json.loads(received), control)
             if zygote is None:
                 code = PRELOAD_FAILED
@@ -221,7 +223,8 @@ def _prepare(settings: Mapping[str, Any], control: socket.socket) -> "_Zygote | 
     # A page of a PDF makes thousands of objects and hardly a cycle. Python's own (700, 10, 10) looks for cycles 70 times as often, which
     # takes a fifth of the time of a text layer of 400 pages.
     gc.set_threshold(50_000, 20, 100)
-    return _Zygote(control, decoder, settings["limit"])
+    lower_limits(settings["document_size"] << 20)
+    return _Zygote(control, decoder, settings["limit"], [*map(Path, settings["writable"])])
 
 
 def _load(name: str) -> Any:
@@ -301,10 +304,11 @@ class _Forked:
 
 
 class _Zygote:
-    def __init__(self, control: socket.socket, decoder: Decoder, limit: int) -> None:
+    def __init__(self, control: socket.socket, decoder: Decoder, limit: int, writable: list[Path]) -> None:
         self._control = control
         self._decoder = decoder
         self._limit = limit
+        self._places = readable_places(writable)
         self._children: dict[int, _Forked] = {}
         self._lifelines: dict[int, _Forked] = {}
         # Made by the preload (multiprocessing's resource tracker would be one): not an orphan of a child.
@@ -349,7 +353,7 @@ class _Zygote:
                 _die_with(zygote)
                 self._forget_in_child()
                 lifeline.close()
-                _run_child(connection, self._decoder, self._limit)
+                _run_child(connection, self._decoder, self._limit, self._places)
             except BaseException:  # must not return into the zygote's loop
                 traceback.print_exc()
             finally:
@@ -429,19 +433,24 @@ def _tell(lifeline: socket.socket, facts: Mapping[str, Any]) -> None:
 # ------------------------------------------------------------------------------------------------------------------------------ child
 
 
-def _run_child(connection: socket.socket, decoder: Decoder, limit: int) -> NoReturn:
+def _run_child(connection: socket.socket, decoder: Decoder, limit: int, places: Places) -> NoReturn:
     os.setsid()
     _set_name("decode-child")
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     _limit_child(limit)
     faulthandler.enable(file=2)
     faulthandler.register(DUMP_SIGNAL, file=2, all_threads=True)
+    is_confined = False
     while True:
         received = receive_frame(connection)
         if received is None:
             os._exit(0)
         request = json.loads(received)
         del received
+        if not is_confined:  # now that its folder is known, which stays the same
+            confine_files(Path(request["log"]).parent, places)
+            drop_capabilities()
+            is_confined = True
         connection.sendall(frame(_answer(request, decoder)))
 
 

@@ -4,7 +4,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,13 @@ from pathlib import Path
 from transforms.model import DecodeError, Stage, Status
 from transforms.partition import formats
 from transforms.partition.formats import Format
+from transforms.settings import RATIO_COUNTS_FROM, Limits
 
 ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
 OLE_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
-UNPACKED_LIMIT = 2 << 30
-"""Bytes that the members of one document may unpack to. Office formats hold XML that parses to about ten times its size in memory, so
-more cannot be decoded under any sensible memory limit; a "zip bomb" of 42 KB holds 4.5 PB. Python's zipfile never reads more of a member
-than the directory says, so the directory's sum can be trusted."""
+DIRECTORY_ENTRY = 512
+"""Bytes of a ZIP's directory for one member, at most: the least is 46 and the name."""
 
 _MAIN_PARTS = (
     # The content type of the main part, as it stands in [Content_Types].xml, macros and templates included.
@@ -56,17 +55,16 @@ def missing_tool(known: Format) -> DecodeError | None:
     return DecodeError(Status.MISSING_TOOL, f"{known.name} needs {', '.join(tool.name for tool in lacking)}: {sentences}")
 
 
-def detect_zip(path: Path) -> Format:
-    """The format inside a ZIP.
+def detect_zip(path: Path, limits: Limits) -> Format:
+    """The format inside a ZIP that is within the limits.
 
     Raises:
       DecodeError: `encrypted`, `corrupt`, `too_large` or `unsupported` (stage detect).
     """
+    _check_directory(path, limits)
     with open_zip(path) as archive:
+        _check_archive(archive.infolist(), path.stat().st_size, limits)
         members = {info.filename: info for info in archive.infolist()}
-        if sum(info.file_size for info in members.values()) > UNPACKED_LIMIT:
-            message = f"It unpacks to more than {UNPACKED_LIMIT >> 30} GiB."
-            raise DecodeError(Status.TOO_LARGE, message, Stage.DETECT)
         if any(info.flag_bits & 1 for info in members.values()):
             raise encrypted("Members of the ZIP are encrypted with a password.")
         found = _format_of(archive, members)
@@ -75,6 +73,46 @@ def detect_zip(path: Path) -> Format:
         if found is formats.EPUB:
             _reject_locked_epub(archive)
         return found
+
+
+def too_large(message: str, stage: Stage = Stage.DETECT) -> DecodeError:
+    """A `too_large` outcome with its sentence."""
+    return DecodeError(Status.TOO_LARGE, message, stage)
+
+
+def _check_directory(path: Path, limits: Limits) -> None:
+    """Looks at the size of a ZIP's directory before all of it is read: it takes ten times as much in memory."""
+    with path.open("rb") as stream:
+        try:
+            end = zipfile._EndRecData(stream)  # type: ignore[attr-defined]
+        except (OSError, zipfile.BadZipFile, struct.error):
+            return  # `open_zip` finds the same
+    size = end[zipfile._ECD_SIZE] if end else 0  # type: ignore[attr-defined]
+    if size > limits.archive_members * DIRECTORY_ENTRY:
+        raise too_large(f"The directory of the archive has {size:,} bytes, too many for {limits.archive_members:,} members. {_ASK_MEMBERS}")
+
+
+_ASK_MEMBERS = "--max-archive-members sets the limit."
+
+
+def _check_archive(members: Sequence[zipfile.ZipInfo], size: int, limits: Limits) -> None:
+    """Looks at what an archive says of its members. It can be trusted: zipfile reads no more of a member than the directory says.
+
+    A "zip bomb" of 42 KB holds 4.5 PB, in members that overlap: their sum tells.
+    """
+    if len(members) > limits.archive_members:
+        raise too_large(f"The archive has {len(members):,} members, over the limit of {limits.archive_members:,}. {_ASK_MEMBERS}")
+    unpacked = sum(info.file_size for info in members)
+    if unpacked > limits.unpacked_size << 20:
+        raise too_large(
+            f"The archive unpacks to {unpacked:,} bytes, over the limit of {limits.unpacked_size << 20:,}. "
+            "--max-unpacked-size sets it (in MiB)."
+        )
+    if unpacked > max(RATIO_COUNTS_FROM, limits.archive_ratio * size):
+        raise too_large(
+            f"The archive unpacks to {unpacked:,} bytes, {unpacked // max(1, size):,} times its size, over the limit of "
+            f"{limits.archive_ratio:,} times. --max-archive-ratio sets it."
+        )
 
 
 @contextmanager

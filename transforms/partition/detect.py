@@ -15,6 +15,7 @@ from transforms.partition import formats
 from transforms.partition.containers import OLE_SIGNATURE, ZIP_SIGNATURES, corrupt, detect_ole, detect_zip, unsupported
 from transforms.partition.formats import Format, by_extension, by_mime_type, normalise_mime_type
 from transforms.partition.text_encoding import decode_text, looks_like_text
+from transforms.settings import Limits
 
 HEAD = 65_536
 """Bytes that detection reads; signatures stand in the first kilobyte, the rest is for telling texts apart."""
@@ -45,13 +46,14 @@ _MAIL_CERTAIN = frozenset({"message-id", "mime-version", "received", "return-pat
 _MAIL_USUAL = frozenset({"from", "to", "date", "subject", "cc"})
 
 
-def detect_format(path: Path, declared: str, name: str) -> Format:
+def detect_format(path: Path, declared: str, name: str, limits: Limits | None = None) -> Format:
     """The format to decode a document as.
 
     Args:
       path: the bytes.
       declared: the MIME type registered with the document, as given; may be empty or wrong.
       name: the source's file name, for its extension; may be empty.
+      limits: those of archives.
     Raises:
       DecodeError: `unsupported`, `encrypted`, `corrupt` or `too_large`, all of the stage detect.
     """
@@ -60,7 +62,7 @@ def detect_format(path: Path, declared: str, name: str) -> Format:
     label = label_of(declared, name)
     if not head.strip():
         return label or formats.TEXT
-    return _by_signature(path, head) or _by_text(head, declared, label) or _give_up(head, label)
+    return _by_signature(path, head, limits or Limits()) or _by_text(head, declared, label) or _give_up(head, label)
 
 
 def label_of(declared: str, name: str) -> Format | None:
@@ -71,10 +73,10 @@ def label_of(declared: str, name: str) -> Format | None:
     return by_mime_type(declared) or by_name
 
 
-def _by_signature(path: Path, head: bytes) -> Format | None:
+def _by_signature(path: Path, head: bytes, limits: Limits) -> Format | None:
     """The binary formats, and those texts that name themselves in their first bytes."""
     if head.startswith(ZIP_SIGNATURES):
-        return detect_zip(path)
+        return detect_zip(path, limits)
     if head.startswith(OLE_SIGNATURE):
         return detect_ole(path)
     if _is_pdf(path, head):

@@ -7,44 +7,51 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from transforms.model import DecodeError, Element, PartitionedDocument, Picture, Status
+from transforms.model import DecodeError, Element, PartitionedDocument, Picture, Stage, Status
 from transforms.partition import ocr
+from transforms.partition.containers import too_large
 from transforms.partition.elements import from_unstructured
 from transforms.partition.formats import Format
 from transforms.partition.pdf.document import has_table_model, layout_model_missing
-from transforms.partition.pictures.picture import MAX_PIXELS, image_element, picture_from_bytes
-from transforms.settings import DecodeSettings, Strategy
-
-_MAX_FRAMES = 2_000
-"""Of a multi-page TIFF: further ones are told of, and not read."""
+from transforms.partition.pictures.picture import image_element, picture_from_bytes
+from transforms.settings import DecodeSettings, Limits, Strategy
 
 
-def partition_image(path: Path, format: Format, settings: DecodeSettings) -> PartitionedDocument:  # noqa: A002 - the word of the field
+def partition_image(
+    path: Path,
+    format: Format,  # noqa: A002 - the word of the field
+    settings: DecodeSettings,
+    limits: Limits | None = None,
+) -> PartitionedDocument:
     """Partitions an image file.
 
     Args:
       path: of the bytes.
       format: what they were found to be; its MIME type is the document's.
       settings: `auto` and `ocr_only` read the text with tesseract; `hi_res` with unstructured's layout model.
+      limits: of which `pixels` and `pages` are looked at.
     Returns:
       The text's elements, with the image itself as one `Image` element before them (with its bytes as they are, where images are wanted).
       A TIFF of more than one page has page numbers, as metadata: image formats have no pages. An image without any text is no failure:
       a warning tells.
     Raises:
       DecodeError: `needs_ocr` under `fast`, `missing_tool` without tesseract or a language model of it, `corrupt` where it is no readable
-        image, `too_large` over `MAX_PIXELS`.
+        image, `too_large` over one of the limits.
     """
     if settings.strategy is Strategy.FAST:
         raise DecodeError(Status.NEEDS_OCR, "The text of an image is read by OCR only: use --strategy auto or --strategy ocr_only.")
+    limits = limits or Limits()
     data = path.read_bytes()
-    with _opened(data, format) as image:
+    with _opened(data, format, limits) as image:
         frames = int(getattr(image, "n_frames", 1)) if image.format == "TIFF" else 1
+        if frames > limits.pages:
+            raise too_large(f"The image has {frames:,} pages, over the limit of {limits.pages:,}. --max-pages sets it.", Stage.PARTITION)
         told: list[str] = []
         if settings.strategy is Strategy.HI_RES:
             texts = _by_layout_model(data, settings)
         else:
             ocr.require_tesseract(settings.languages)
-            texts = _by_ocr(image, frames, settings, told)
+            texts = _by_ocr(image, frames, settings, limits, told)
         size = image.size
     if not texts:
         told.append(f"OCR in {' + '.join(settings.languages)} finds no text in the image.")
@@ -60,39 +67,42 @@ def partition_image(path: Path, format: Format, settings: DecodeSettings) -> Par
 
 
 @contextlib.contextmanager
-def _opened(data: bytes, known: Format) -> Iterator[Any]:
+def _opened(data: bytes, known: Format, limits: Limits) -> Iterator[Any]:
     """The image in Pillow, its pixels not decoded yet; what goes wrong with it, then or later, as `corrupt` or `too_large`."""
     from pi_heif import register_heif_opener
     from PIL import Image, UnidentifiedImageError
 
     register_heif_opener()
+    checked, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None  # the limit is looked at here, and told with its option
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(data)) as image:
-                if image.width * image.height > MAX_PIXELS:
-                    raise _too_large(f"{image.width:,} × {image.height:,} pixels")
+                _check_pixels("The image", image, limits)
                 yield image
-    except Image.DecompressionBombError as error:
-        raise _too_large(str(error)) from error
     except UnidentifiedImageError as error:
         raise DecodeError(Status.CORRUPT, f"The {known.name} image cannot be read: its header is damaged.") from error
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise DecodeError(Status.CORRUPT, f"The {known.name} image is damaged: {' '.join(str(error).split())}.") from error
+    finally:
+        Image.MAX_IMAGE_PIXELS = checked
 
 
-def _too_large(what: str) -> DecodeError:
-    return DecodeError(Status.TOO_LARGE, f"The image is too large to be decoded: {what}.")
+def _check_pixels(what: str, image: Any, limits: Limits) -> None:
+    if image.width * image.height > limits.pixels * 1_000_000:
+        raise too_large(
+            f"{what} has {image.width:,} × {image.height:,} pixels, over the limit of {limits.pixels:,} million. --max-pixels sets it.",
+            Stage.PARTITION,
+        )
 
 
-def _by_ocr(image: Any, frames: int, settings: DecodeSettings, told: list[str]) -> list[Element]:
+def _by_ocr(image: Any, frames: int, settings: DecodeSettings, limits: Limits, told: list[str]) -> list[Element]:
     from PIL import ImageOps
 
     elements: list[Element] = []
-    for number in range(1, min(frames, _MAX_FRAMES) + 1):
+    for number in range(1, frames + 1):
         image.seek(number - 1)
-        if image.width * image.height > MAX_PIXELS:
-            raise _too_large(f"page {number} has {image.width:,} × {image.height:,} pixels")
+        _check_pixels(f"Page {number} of the image", image, limits)
         upright = ImageOps.exif_transpose(image)
         paragraphs = ocr.read_paragraphs(upright, settings.languages)
         page_number = number if frames > 1 else None
@@ -101,8 +111,6 @@ def _by_ocr(image: Any, frames: int, settings: DecodeSettings, told: list[str]) 
         )
         if frames > 1 and not paragraphs:
             told.append(f"OCR finds no text on page {number} of the image.")
-    if frames > _MAX_FRAMES:
-        told.append(f"The image has {frames:,} pages: only the first {_MAX_FRAMES:,} are read.")
     return elements
 
 

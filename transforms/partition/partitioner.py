@@ -14,7 +14,7 @@ from transforms.partition.environment import apply_decode_environment
 from transforms.partition.formats import Format
 from transforms.partition.nlp import install_nlp
 from transforms.partition.source import Source
-from transforms.settings import DecodeSettings
+from transforms.settings import DecodeSettings, Limits
 
 _PARTITIONERS: Mapping[str, tuple[str, str]] = {
     formats.DOCX.name: ("office.word", "partition_docx"),
@@ -44,7 +44,9 @@ _PARTITIONERS: Mapping[str, tuple[str, str]] = {
 """Format -> module and function of this package that take a `Source`. Imported when first needed: `doctor` wants the formats only."""
 
 
-def partition_document(path: Path, *, declared_mime_type: str, name: str, settings: DecodeSettings) -> PartitionedDocument:
+def partition_document(
+    path: Path, *, declared_mime_type: str, name: str, settings: DecodeSettings, limits: Limits | None = None
+) -> PartitionedDocument:
     """Partitions one document into typed elements.
 
     Args:
@@ -52,6 +54,7 @@ def partition_document(path: Path, *, declared_mime_type: str, name: str, settin
       declared_mime_type: as registered with the document; may be empty or wrong.
       name: the last segment of the source's path, for its extension; may be empty.
       settings: the strategy, the languages of OCR, and whether pictures are wanted.
+      limits: those that are looked at before any work: what an archive unpacks to, pages, pixels.
     Returns:
       The elements in reading order, with identifiers that depend on content and place alone, and all that is known of the document.
       No elements means that there is nothing in it.
@@ -59,11 +62,12 @@ def partition_document(path: Path, *, declared_mime_type: str, name: str, settin
       DecodeError: it cannot be decoded; the status says why: needs_ocr, encrypted, corrupt, unsupported, missing_tool, too_large, timeout.
     """
     apply_decode_environment()
-    known = detect_format(path, declared_mime_type, name)
+    limits = limits or Limits()
+    known = detect_format(path, declared_mime_type, name, limits)
     if _is_blank(path):
         return PartitionedDocument(elements=(), mime_type=known.mime_type, page_based=known.page_based)
     try:
-        document = _partition(Source(path, known, settings, name, declared_mime_type))
+        document = _partition(Source(path, known, settings, name, declared_mime_type, limits))
     except DecodeError as error:
         error.mime_type = known.mime_type
         raise
@@ -92,13 +96,13 @@ def _dispatch(known: Format) -> Callable[[Source], PartitionedDocument]:
 def _partition_pdf(source: Source) -> PartitionedDocument:
     from transforms.partition.pdf.document import partition_pdf
 
-    return partition_pdf(source.path, source.settings)
+    return partition_pdf(source.path, source.settings, source.limits)
 
 
 def _partition_image(source: Source) -> PartitionedDocument:
     from transforms.partition.image_documents import partition_image
 
-    return partition_image(source.path, source.format, source.settings)
+    return partition_image(source.path, source.format, source.settings, source.limits)
 
 
 def _is_blank(path: Path) -> bool:

@@ -6,14 +6,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from transforms.model import DecodeError
 from transforms.partition import formats
 from transforms.partition.containers import check_members, corrupt
 from transforms.partition.formats import Format
-from transforms.settings import DecodeSettings
+from transforms.settings import DecodeSettings, Limits
 
 _ZIPPED = frozenset({formats.DOCX, formats.PPTX, formats.XLSX, formats.ODT, formats.ODS, formats.ODP, formats.EPUB})
 
@@ -30,6 +30,7 @@ class Source:
     """The document's file name, for messages; may be empty."""
     declared: str = ""
     """The Content-Type as registered: its charset helps to read a text."""
+    limits: Limits = field(default_factory=Limits)
 
     def read(self) -> bytes:
         """All the bytes."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from transforms.isolation.handover import create
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.references.listing import MissingInput, kind_of, local_version, path_of
 from transforms.references.manifest_files import read_inline
@@ -111,8 +112,8 @@ def _fetch_once(reference: DocumentReference, destination: Path, limit_bytes: in
     if reference.locator:
         data = read_inline(reference)
         _check_size(reference, len(data), limit_bytes)
-        with _writing(destination):
-            return destination.write_bytes(data)
+        with _writing(destination), create(destination) as target:
+            return target.write(data)
     path = path_of(reference.uri)
     if path is None:
         return _copy(reference, destination, limit_bytes)
@@ -126,15 +127,16 @@ def _copy(reference: DocumentReference, destination: Path, limit_bytes: int) -> 
     count = 0
     with _open(reference) as source:
         with _writing(destination):
-            target = destination.open("wb")
-        with target:
+            target = create(destination)
+        try:
             while chunk := source.read(CHUNK_BYTES):
                 count += len(chunk)
                 _check_size(reference, count, limit_bytes, at_least=True)
                 with _writing(destination):
                     target.write(chunk)
-            with _writing(destination):
-                target.flush()
+        finally:
+            with _writing(destination):  # what is still to be written may find the disk full
+                target.close()
     if 0 <= count < reference.size:
         raise _IncompleteError(f"it ended after {count:,} of {reference.size:,} bytes")
     if 0 <= reference.size < count:

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pathlib import Path
 from transforms.model import DecodeError, Stage, Status
 from transforms.partition.containers import corrupt
 from transforms.partition.formats import PANDOC, SOFFICE, Tool, pandoc_path, soffice_path
+from transforms.partition.office import office_kit
 
 CONVERSION_SECONDS = 300.0
 """A conversion takes seconds. The document's own time limit, which ends the whole process group, is usually met first; this one is for
@@ -63,7 +65,7 @@ def soffice(source: Path, extension: str, target_extension: str, target_filter: 
       source: the document; a copy with `extension` is what LibreOffice sees, as it goes by names.
       extension: of the source's format, with the dot.
       target_extension: without the dot.
-      target_filter: LibreOffice's name of the export filter.
+      target_filter: LibreOffice's name of the export filter, for the command.
     Returns:
       The converted file, in a folder `converted` beside the source.
     Raises:
@@ -76,25 +78,37 @@ def soffice(source: Path, extension: str, target_extension: str, target_filter: 
     folder.mkdir(exist_ok=True)
     named = folder / f"document{extension}"
     shutil.copyfile(source, named)
-    profile = (folder / "profile").resolve().as_uri()
-    arguments = [
-        command,
-        f"-env:UserInstallation={profile}",  # LibreOffice runs once a profile: a shared one would make children wait for each other
-        "--headless",
-        "--norestore",
-        "--nolockcheck",
-        "--convert-to",
-        f"{target_extension}:{target_filter}",
-        "--outdir",
-        str(folder / "out"),
-        str(named),
-    ]
-    code, message = _run(arguments, folder, "LibreOffice")
+    profile = (folder / "profile").resolve().as_uri()  # LibreOffice runs once a profile: a shared one would make children wait
     target = folder / "out" / f"document.{target_extension}"
-    # Its exit code is 0 for a file that it could not load: the result is the only proof.
+    target.parent.mkdir(exist_ok=True)
+    kit = _office_kit(Path(command))
+    if kit is not None:
+        places = [profile, named.resolve().as_uri(), target.resolve().as_uri()]
+        arguments = [sys.executable, "-I", "-S", office_kit.__file__, str(kit), *places, target_extension]
+    else:
+        arguments = [
+            command,
+            f"-env:UserInstallation={profile}",
+            "--headless",
+            "--norestore",
+            "--nolockcheck",
+            "--convert-to",
+            f"{target_extension}:{target_filter}",
+            "--outdir",
+            str(target.parent),
+            str(named),
+        ]
+    code, message = _run(arguments, folder, "LibreOffice")
+    # The command's exit code is 0 for a file that it could not load: the result is the only proof.
     if not target.exists() or target.stat().st_size == 0:
         raise corrupt(f"LibreOffice could not convert it: {message or f'exit code {code}'}.")
     return target
+
+
+def _office_kit(command: Path) -> Path | None:
+    """The library of LibreOffice that `office_kit` runs; None where this installation has none, and only the command is left."""
+    program = command.resolve().parent
+    return next((path for name in ("libmergedlo.so", "libsofficeapp.so") if (path := program / name).exists()), None)
 
 
 def _missing(tool: Tool) -> DecodeError:

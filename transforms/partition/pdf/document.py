@@ -22,7 +22,7 @@ from transforms.partition.pdf.images import EmbeddedPictures, embedded_pictures
 from transforms.partition.pdf.pages import PageGeometry, named_pages, page_geometry
 from transforms.partition.pdf.properties import pdf_properties
 from transforms.partition.pdf.text_layer import is_damaged, read_text_layer
-from transforms.settings import DecodeSettings, Strategy
+from transforms.settings import DecodeSettings, Limits, Strategy
 
 MIME_TYPE = "application/pdf"
 _HEADER = b"%PDF-"
@@ -48,21 +48,22 @@ class _Findings:
     """Whether qpdf had to repair the file."""
 
 
-def partition_pdf(path: Path, settings: DecodeSettings) -> PartitionedDocument:
+def partition_pdf(path: Path, settings: DecodeSettings, limits: Limits | None = None) -> PartitionedDocument:
     """Partitions a PDF.
 
     Args:
       path: of the bytes.
       settings: `auto` reads the text layer and, of pages that have none, the picture by OCR; `fast` reads the text layer only; `ocr_only`
         reads the picture of every page; `hi_res` is unstructured's layout model.
+      limits: of which `pages` is looked at.
     Returns:
       Elements page by page; each embedded picture is an `Image` element behind its page's text. Blank pages count. Pages that are known to
       hold text that was not read are `missing_pages`, and a warning says why.
     Raises:
       DecodeError: `encrypted`, `corrupt`, `needs_ocr` (no page has a text layer, and the strategy is `fast`), `missing_tool` (no page has
-        one, and there is no tesseract; or no layout model).
+        one, and there is no tesseract; or no layout model), `too_large` (more pages than `limits` has).
     """
-    with _opened(path) as (pdf, readable, warnings, damaged):
+    with _opened(path, limits or Limits()) as (pdf, readable, warnings, damaged):
         geometries = {number: page_geometry(page.obj) for number, page in enumerate(pdf.pages, start=1)}
         found = _Findings(geometries, warnings=[*warnings, *_lossy_features(pdf)], is_damaged=damaged)
         if settings.strategy is Strategy.HI_RES:
@@ -134,7 +135,7 @@ def _overlap(first: Box | None, second: Box | None) -> float:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Path, list[str], bool]]:
+def _opened(path: Path, limits: Limits) -> Iterator[tuple[Any, Path, list[str], bool]]:
     """Opens a PDF.
 
     Yields:
@@ -153,6 +154,9 @@ def _opened(path: Path) -> Iterator[tuple[Any, Path, list[str], bool]]:
             raise _unopenable(error, bare) from error
         with pdf:
             warnings = [] if bare == path else ["There are bytes before the PDF's header: they are skipped."]
+            if len(pdf.pages) > limits.pages:
+                message = f"The PDF has {len(pdf.pages):,} pages, over the limit of {limits.pages:,}. --max-pages sets it."
+                raise DecodeError(Status.TOO_LARGE, message)
             if len(pdf.pages) == 0 and pdf.get_warnings():
                 raise DecodeError(Status.CORRUPT, "The PDF is damaged: no page of it can be found.")
             damaged = any("damaged" in str(warning) or "reconstruct" in str(warning) for warning in pdf.get_warnings())
