@@ -29,6 +29,7 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
       PCollection[str]: the id of the run, once it is published.
     """
     output = filesystem.to_uri(settings.output)
+    progress = progress_folder(output, settings.run_id) if settings.runner == FLINK_RUNNER else ""
     task = DecodeTask(
         output=output,
         settings=settings.decode,
@@ -37,7 +38,7 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
         children=settings.children,
         accelerated=settings.accelerated,
         decoder=decoder,
-        progress=progress_folder(output, settings.run_id) if settings.runner == FLINK_RUNNER else "",
+        progress=progress,
         fingerprint=settings.decode.fingerprint,
     )
 

@@ -200,7 +200,7 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tup
 
 
 def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:
-    """An answer's outcome, blobs and state of the PDF kernel, each of the type that it should have: they come from where the document was."""
+    """What is in an answer, each of the type that it should have: it comes from where the document was."""
     try:
         facts = {name: kind(answer["outcome"][name]) for name, kind in _OUTCOME_TYPES.items()}
         Status(facts["status"])
