@@ -25,7 +25,7 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
       PCollection[str]: the id of the run, once it is published.
     """
     output = filesystem.to_uri(settings.output)
-    task = DecodeTask(output, settings.decode, settings.limits, settings.started_at, settings.children, decoder)
+    task = DecodeTask(output, settings.decode, settings.limits, settings.started_at, settings.children, decoder, settings.exact_nlp)
 
     references = pipeline | ReadReferences(settings.inputs, settings.references, settings.collection, settings.limit, exclude=output)
     matched = references | "CountReferences" >> beam.combiners.Count.Globally()

@@ -69,6 +69,8 @@ class BackfillSettings:
     dry_run: bool
     max_failures: float | None
     runner: str
+    exact_nlp: bool = False
+    """Classify texts by unstructured's own functions; the result is the same, and takes several times as long."""
 
 
 @dataclass(frozen=True)
@@ -457,6 +459,11 @@ def backfill_parser() -> argparse.ArgumentParser:
         help="documents that each worker decodes at a time, each in a process of its own (default: the CPUs of this machine)",
     )
     group.add_argument(
+        "--exact-nlp",
+        action="store_true",
+        help="run unstructured as it came, without accelerations; for comparison: the result is the same",
+    )
+    group.add_argument(
         "--shards",
         metavar="N",
         type=_whole_number("--shards", "parts", MAX_SHARDS),
@@ -574,6 +581,7 @@ def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[Ba
         dry_run=found.dry_run,
         max_failures=found.max_failures,
         runner=found.runner,
+        exact_nlp=found.exact_nlp,
     )
     return settings, [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]
 

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from transforms.isolation.processes import high_water_bytes, reset_high_water, resident_bytes
 from transforms.model import DecodedDocument, DecodeError, DocumentReference, ImageEntity, PartitionedDocument, Stage, Status
+from transforms.partition.nlp import slow_because
 from transforms.partition.partitioner import partition_document
 from transforms.provenance.identifiers import attachment_id, document_id_from_digest
 from transforms.sections.entities import describe_entities
@@ -64,6 +65,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
       folder: the lease's own work folder.
     Returns:
       `outcome` (of the commit) and `blobs`, a list of paths relative to OUTPUT; each lies under `folder/blobs/` by its last segment.
+      `notice`, a sentence for the operator about this installation, or nothing.
     """
     reset_high_water()
     resident_before = resident_bytes(os.getpid())  # most of it is shared with the zygote, and charged to no document
@@ -81,7 +83,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     added = max(high_water_bytes() - resident_before, 0)
     documents[0] = replace(documents[0], peak_memory_mb=round(added / (1 << 20), 1))
     outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
-    return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS)}
+    return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS), "notice": slow_because()}
 
 
 def decode_document(path: Path, reference: DocumentReference, decoding: Decoding) -> list[DecodedDocument]:

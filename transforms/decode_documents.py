@@ -5,11 +5,13 @@ The parent's part is only to fetch bytes, wait, and publish what the child left:
 
 import atexit
 import json
+import logging
 import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
+from transforms.partition.acceleration.installation import SWITCH
+from transforms.partition.environment import DECODE_ENVIRONMENT
 from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem
@@ -44,6 +48,8 @@ class DecodeTask:
     children: int
     decoder: str = DECODER
     """module:function that a child runs; another one only in tests."""
+    exact_nlp: bool = False
+    """Without accelerations. No setting of the decode: it changes no result, so it must not change the fingerprint."""
 
 
 @dataclass(eq=False)  # not frozen: applying a transform sets attributes on it (Beam 2.77.0)
@@ -148,7 +154,15 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tup
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
         else:
+            _tell_once(answer.get("notice", ""))
             return Outcome(**answer["outcome"]), answer["blobs"]
+
+
+@lru_cache(maxsize=8)
+def _tell_once(notice: str) -> None:
+    """What a child has to say of its installation goes to the operator once a worker process, not once a document."""
+    if notice:
+        logging.getLogger(__name__).warning(notice)
 
 
 def _place(folder: Path) -> str:
@@ -178,10 +192,12 @@ _pools_lock = threading.Lock()
 
 def shared_pool(task: DecodeTask) -> ChildPool:
     """The one pool of this worker process for these limits: a zygote takes seconds to warm, and serves every bundle."""
-    name = json.dumps([task.children, repr(task.limits), task.decoder])
+    name = json.dumps([task.children, repr(task.limits), task.decoder, task.exact_nlp])
+    # The zygote decides before it sees a request, once for all of its children: so it is told by its environment.
+    environment = {**DECODE_ENVIRONMENT, **({SWITCH: "1"} if task.exact_nlp else {})}
     with _pools_lock:
         if name not in _pools:
-            _pools[name] = ChildPool(task.children, task.limits, decoder=task.decoder)
+            _pools[name] = ChildPool(task.children, task.limits, decoder=task.decoder, environment=environment)
         return _pools[name]
 
 

@@ -46,6 +46,8 @@ class Acceleration:
     """Whether that is what the operator asked for."""
 
 
+_SWITCHED_OFF = Acceleration(on=False, reason=f"It was switched off (--exact-nlp, {SWITCH}=1).", is_wanted_off=True)
+
 _patches: Patches | None = None
 
 
@@ -66,6 +68,14 @@ def unproven() -> str:
     return ""
 
 
+def expected(*, switched_off: bool) -> Acceleration:
+    """What a run's manifest says of it, by the switch and the installed versions. (A self-test that failed is a warning of the run.)"""
+    if switched_off or is_switched_off():
+        return _SWITCHED_OFF
+    reason = unproven()
+    return Acceleration(on=not reason, reason=reason)
+
+
 def accelerate(nlp: Any) -> Acceleration:
     """Replaces what can be faster in unstructured; does nothing the second time.
 
@@ -78,7 +88,7 @@ def accelerate(nlp: Any) -> Acceleration:
     if _patches is not None:
         return Acceleration(on=True)
     if is_switched_off():
-        return Acceleration(on=False, reason=f"They were switched off ({SWITCH}=1, --exact-nlp).", is_wanted_off=True)
+        return _SWITCHED_OFF
     reason = unproven()
     if not reason and nlp.meta["version"] not in MODEL_VERSIONS:
         reason = f"en_core_web_sm {nlp.meta['version']} is installed, and they were proven with {' and '.join(sorted(MODEL_VERSIONS))}."
