@@ -56,7 +56,7 @@ def availability() -> KernelState:
     missing = [name for name in MODULES if importlib.util.find_spec(f"{_PACKAGE}.{name}") is None]
     if missing:
         return KernelState(
-            False, "it is not compiled: install a C compiler (Debian: apt-get install gcc python3-dev), then the decoder again"
+            False, "it is not compiled: install a C compiler (Debian: apt-get install gcc python3-dev) and the decoder again"
         )
     return KernelState(True, "proven against " + ", ".join(f"{name} {version}" for name, version in PROVEN.items()))
 
