@@ -92,7 +92,8 @@ compare-pdf: setup
 # The kernel's tests with a kernel that reports each read and write outside of its memory, and each after its end (gcc's AddressSanitizer).
 check-kernel-memory: setup
 	KERNEL_FLAGS="-fsanitize=address -fno-omit-frame-pointer -g -O1" $(BIN)/python setup.py -q build --build-base build/sanitized --build-lib build/sanitized/lib
-	LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc PYTHONPATH=build/sanitized/lib \
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	  PYTHONPATH=build/sanitized/lib \
 	  $(BIN)/pytest -p no:cacheprovider -o pythonpath=tests/partition/pdf_kernel tests/partition/pdf_kernel $(ARGS)
 
 clean:

@@ -19,6 +19,7 @@ from transforms.isolation.processes import high_water_bytes, reset_high_water, r
 from transforms.model import DecodedDocument, DecodeError, DocumentReference, ImageEntity, PartitionedDocument, Stage, Status
 from transforms.partition import pdf_kernel
 from transforms.partition.formats import PDF
+from transforms.partition.nlp import slow_because
 from transforms.partition.partitioner import partition_document
 from transforms.provenance.identifiers import attachment_id, document_id_from_digest
 from transforms.sections.entities import describe_entities
@@ -65,7 +66,8 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
       folder: the lease's own work folder.
     Returns:
       `outcome` (of the commit); `blobs`, a list of paths relative to OUTPUT, each of which lies under `folder/blobs/` by its last segment;
-      and `pdf_kernel`, of a PDF whether it was read by the kernel, and why not.
+      `notice`, a sentence for the operator about this installation, or nothing; and `pdf_kernel`, of a PDF whether it was read by the
+      kernel, and why not.
     """
     reset_high_water()
     resident_before = resident_bytes(os.getpid())  # most of it is shared with the zygote, and charged to no document
@@ -86,7 +88,8 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     documents = [without_place(document, folder.parent) for document in documents]
     outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
     reader = str(pdf_kernel.state()) if documents[0].mime_type == PDF.mime_type else ""
-    return {"outcome": outcome._asdict(), "blobs": write_pictures(documents, folder / BLOBS), "pdf_kernel": reader}
+    blobs = write_pictures(documents, folder / BLOBS)
+    return {"outcome": outcome._asdict(), "blobs": blobs, "notice": slow_because() or pdf_kernel.slow_because(), "pdf_kernel": reader}
 
 
 def decode_document(path: Path, reference: DocumentReference, decoding: Decoding) -> list[DecodedDocument]:

@@ -5,6 +5,7 @@ The parent's part is only to fetch bytes, wait, and publish what the child left:
 
 import atexit
 import json
+import logging
 import shutil
 import socket
 import threading
@@ -12,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -51,7 +53,8 @@ class DecodeTask:
     started_at: str
     children: int
     accelerated: bool = True
-    """Whether faster code may take the place of other packages' code: the results are the same."""
+    """Whether faster code may take the place of other packages' code. No setting of the decode: it changes no result, so it must not change
+    the fingerprint."""
     decoder: str = DECODER
     """module:function that a child runs; another one only in tests."""
     progress: str = ""
@@ -196,6 +199,7 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tup
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
         else:
+            _tell_once(str(answer.get("notice", ""))[:300])
             return _checked(answer)
 
 
@@ -207,6 +211,13 @@ def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:
         return Outcome(**facts), [str(blob) for blob in answer["blobs"]], str(answer["pdf_kernel"])
     except (KeyError, TypeError, ValueError) as error:
         raise DecodeError(Status.CRASHED, "The decoding process gave an answer that cannot be read.", Stage.PARTITION) from error
+
+
+@lru_cache(maxsize=8)
+def _tell_once(notice: str) -> None:
+    """What a child has to say of its installation goes to the operator once a worker process, not once a document."""
+    if notice:
+        logging.getLogger(__name__).warning(notice)
 
 
 def _place(folder: Path) -> str:
@@ -239,6 +250,7 @@ _pools_lock = threading.Lock()
 def shared_pool(task: DecodeTask) -> ChildPool:
     """The one pool of this worker process for these limits: a zygote takes seconds to warm, and serves every bundle."""
     name = json.dumps([task.children, repr(task.limits), task.decoder, task.accelerated])
+    # The zygote decides before it sees a request, once for all of its children: so it is told by its environment.
     environment = DECODE_ENVIRONMENT if task.accelerated else {**DECODE_ENVIRONMENT, ACCELERATION: "off"}
     with _pools_lock:
         if name not in _pools:

@@ -10,6 +10,8 @@ import pyoxigraph
 import pytest
 from runs import SAMPLES, STARTED_AT, FinishedRun, backfill, start, universal_decoder
 
+from transforms.partition import pdf_kernel
+
 DATASETS = ("text_documents", "images", "provenance")
 
 
@@ -23,6 +25,14 @@ def test_every_document_of_the_library_has_one_explained_outcome(sample_run: Fin
     assert counts["matched"] == len(files)
     assert sum(counts["by_status"].values()) == len(files)
     assert counts["attachments"]["total"] == len(sample_run.rows("documents")) - len(files)
+
+
+def test_the_manifest_tells_how_pdfs_were_read(sample_run: FinishedRun) -> None:
+    pdfs = sample_run.manifest["counts"]["by_format"]["application/pdf"]["documents"]
+    available = pdf_kernel.availability()
+
+    expected = {"on": pdfs, "off": 0, "why": {}} if available.on else {"on": 0, "off": pdfs, "why": {available.why: pdfs}}
+    assert sample_run.manifest["pdf_kernel"] == expected
 
 
 def test_dead_letters_are_the_documents_that_gave_nothing_and_hold_their_reference(sample_run: FinishedRun) -> None:

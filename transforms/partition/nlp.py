@@ -62,10 +62,18 @@ def install_nlp() -> Acceleration:
     logging.getLogger("unstructured").setLevel(logging.ERROR)
     # "File encoding was inferred": said once a document in its own warnings, where it can be read (`text_encoding`).
     warnings.filterwarnings("ignore", module=r"unstructured\..*")
-    acceleration = accelerate(model)
-    if not acceleration.on and not acceleration.is_wanted_off:
-        logging.getLogger(__name__).warning("Decoding is slower than it could be: unstructured is not accelerated. %s", acceleration.reason)
-    return acceleration
+    return accelerate(model)
+
+
+def slow_because() -> str:
+    """Why decoding takes longer here than it could, as a sentence for the operator; nothing where it does not, or was asked to."""
+    try:
+        acceleration = install_nlp()
+    except DecodeError:  # the documents say so themselves
+        return ""
+    if acceleration.on or acceleration.is_wanted_off:
+        return ""
+    return f"Decoding is slower than it could be, with the same results: unstructured is not accelerated. {acceleration.reason}"
 
 
 def warm_up() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from transforms.errors import JobFailed, UsageError
 from transforms.model import Status
+from transforms.partition.acceleration.installation import expected
 from transforms.settings import DECODER, unstructured_version
 from transforms.sinks.dataset import DATASETS
 from transforms.sinks.write import ShardResult, Tally, run_folder
@@ -84,6 +85,7 @@ def build_manifest(
         "settings": dict(settings),
         "options": dict(options or {}),
         "versions": versions(),
+        "acceleration": _acceleration(options or {}),
         "invariant": invariant,
         "counts": {
             "matched": matched,
@@ -114,6 +116,12 @@ def versions() -> dict[str, str]:
         "pyarrow": metadata.version("pyarrow"),
         "python": platform.python_version(),
     }
+
+
+def _acceleration(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Whether unstructured was accelerated, and if not, why: it explains the times, and no difference of results."""
+    found = expected(switched_off=not options.get("accelerated", True))
+    return {"on": found.on, "reason": found.reason}
 
 
 def discard_manifest(output: str, run_id: str) -> None:

@@ -145,7 +145,7 @@ class Classifier:
         if "eng" in languages and language_checks and not text_type.contains_english_word(text):
             return False
         if not sentence_min_length:  # every sentence counts, whatever its length: nobody asks for it
-            return text_type.sentence_count(text, sentence_min_length) <= 1
+            return int(text_type.sentence_count(text, sentence_min_length)) <= 1
         return not self.sentences.are_two([str(text)], sentence_min_length)[0]
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from transforms.partition.acceleration.patches import Patches
-from transforms.partition.environment import is_accelerated
+from transforms.partition.environment import ACCELERATION, is_accelerated
 
 SWITCH = "UNIVERSAL_DECODER_EXACT_NLP"
 """Environment variable: "1" leaves unstructured as it is. A variable and no setting of a decode, because the zygote decides before it has
@@ -47,6 +47,10 @@ class Acceleration:
     """Whether that is what the operator asked for."""
 
 
+_SWITCHED_OFF = Acceleration(
+    on=False, reason=f"It was switched off (--no-acceleration, {ACCELERATION}=off or {SWITCH}=1).", is_wanted_off=True
+)
+
 _patches: Patches | None = None
 _expect: Callable[[Iterable[str]], None] | None = None
 
@@ -68,6 +72,14 @@ def unproven() -> str:
     return ""
 
 
+def expected(*, switched_off: bool) -> Acceleration:
+    """What a run's manifest says of it, by the switch and the installed versions. (A self-test that failed is a warning of the run.)"""
+    if switched_off or is_switched_off():
+        return _SWITCHED_OFF
+    reason = unproven()
+    return Acceleration(on=not reason, reason=reason)
+
+
 def accelerate(nlp: Any) -> Acceleration:
     """Replaces what can be faster in unstructured; does nothing the second time.
 
@@ -80,7 +92,7 @@ def accelerate(nlp: Any) -> Acceleration:
     if _patches is not None:
         return Acceleration(on=True)
     if is_switched_off():
-        return Acceleration(on=False, reason=f"They were switched off ({SWITCH}=1, --exact-nlp).", is_wanted_off=True)
+        return _SWITCHED_OFF
     reason = unproven()
     if not reason and nlp.meta["version"] not in MODEL_VERSIONS:
         reason = f"en_core_web_sm {nlp.meta['version']} is installed, and they were proven with {' and '.join(sorted(MODEL_VERSIONS))}."

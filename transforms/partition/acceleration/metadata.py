@@ -1,7 +1,7 @@
 """Makes the metadata of elements cheap: unstructured (0.27.35) builds up to three records of 48 fields an element, and most are empty.
 
-A field that is None is not stored, so that its 48 assignments are 48 comparisons and a handful of entries: 25 µs in place of 3. And a copy of
-a record whose values cannot be changed needs no copies of them: 130 µs in place of 2.
+A field that is None is not stored, so that of 48 assignments a handful has an effect: 7 µs in place of 20. And a copy of a
+record whose values cannot be changed needs no copies of them: 2 µs in place of 72.
 """
 
 import inspect

@@ -109,7 +109,8 @@ class Verbs:
             sizes.append(min(size, search.known(self._layers.reach) - search.position))
         verbs, unsure = self._layers.verbs(self._window(searches, sizes))
         decided = np.arange(verbs.shape[1]) < np.array(sizes)[:, None]
-        found, doubtful = (verbs & ~unsure & decided).any(axis=1).tolist(), (unsure & decided).any(axis=1).tolist()
+        found: list[bool] = np.any(verbs & ~unsure & decided, axis=1).tolist()
+        doubtful: list[bool] = np.any(unsure & decided, axis=1).tolist()
         for search, size, is_found, is_doubtful in zip(searches, sizes, found, doubtful, strict=True):
             search.position += size
             if is_found:
@@ -242,7 +243,8 @@ class _Layers:
         """The scores of all tags, (windows, words, tags), for embeddings of (windows, reach + words + reach, width)."""
         for convolution in self._convolutions:
             embeddings = convolution(embeddings)
-        return embeddings @ self._weights + self._bias
+        scores: Floats = embeddings @ self._weights + self._bias
+        return scores
 
     def verbs(self, embeddings: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """For each word of each window, whether its best tag is a verb's, and whether the next best is too close to say so."""

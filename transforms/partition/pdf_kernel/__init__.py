@@ -13,6 +13,6 @@ Each function names the one whose results it must equal. Anything odd is handed 
 PDF, only a faster one where all is as usual.
 """
 
-from transforms.partition.pdf_kernel.installation import KernelState, availability, install, state, uninstall
+from transforms.partition.pdf_kernel.installation import KernelState, availability, install, slow_because, state, uninstall
 
-__all__ = ["KernelState", "availability", "install", "state", "uninstall"]
+__all__ = ["KernelState", "availability", "install", "slow_because", "state", "uninstall"]

@@ -56,7 +56,7 @@ def availability() -> KernelState:
     missing = [name for name in MODULES if importlib.util.find_spec(f"{_PACKAGE}.{name}") is None]
     if missing:
         return KernelState(
-            False, "it is not compiled: install a C compiler (Debian: apt-get install gcc python3-dev), then the decoder again"
+            False, "it is not compiled: install a C compiler (Debian: apt-get install gcc python3-dev) and the decoder again"
         )
     return KernelState(True, "proven against " + ", ".join(f"{name} {version}" for name, version in PROVEN.items()))
 
@@ -75,11 +75,16 @@ def install() -> KernelState:
     if _installed is None:
         _installed = _Installation()
         _installed.state = _installed.attempt()
-        if not _installed.state.on and not is_switched_off():
-            logging.getLogger(__name__).warning(
-                "PDFs are read by pdfminer alone, which takes several times as long: %s.", _installed.state.why
-            )
+        if slow_because():
+            logging.getLogger(__name__).warning(slow_because())
     return _installed.state
+
+
+def slow_because() -> str:
+    """The sentence for an operator whose PDFs take longer than they could; empty where they do not, or where that was asked for."""
+    if _installed is None or _installed.state.on or is_switched_off():
+        return ""
+    return f"PDFs are read by pdfminer alone, which takes several times as long: {_installed.state.why}."
 
 
 def uninstall() -> None:

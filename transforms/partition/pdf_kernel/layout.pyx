@@ -168,8 +168,11 @@ cdef class _OpenLine:
         return line
 
 
-def group_characters(list characters not None, double line_overlap, double char_margin, word_margin) -> list:
-    """Groups characters that follow each other on a line. Equals `LTLayoutContainer.group_objects` without `detect_vertical`."""
+cdef list group_characters(list characters, double line_overlap, double char_margin, word_margin):
+    """Groups characters that follow each other on a line; there is one at least.
+
+    Equals `LTLayoutContainer.group_objects` without `detect_vertical`.
+    """
     cdef list lines = []
     cdef _OpenLine line = _OpenLine(word_margin)
     cdef Character before = None, character
@@ -398,7 +401,7 @@ cdef class _Rows:
         return found
 
 
-def group_lines(list lines not None, box, double line_margin) -> list:
+cdef list group_lines(list lines, box, double line_margin):
     """Groups neighbouring lines into boxes. Equals `LTLayoutContainer.group_textlines`.
 
     Args:
@@ -611,7 +614,7 @@ cdef class _Grouping:
         return _share_a_cell(other.cells, around.cells)
 
 
-def group_boxes(list boxes not None, box) -> list:
+cdef list group_boxes(list boxes, box):
     """Joins boxes to groups, the nearest first, until one is left; their order is the reading order.
 
     Equals `LTLayoutContainer.group_textboxes` of horizontal boxes, but for pairs at equal distances: see the module.
