@@ -7,19 +7,28 @@ LIBRARY ?= samples/library
 OUTPUT  ?= out
 ARGS    ?=
 OFFICE  ?=
+N       ?= 2000
+SEED    ?= 1
 
 BIN      = $(VENV)/bin
 STAMPS   = $(VENV)/stamps
 PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
-.PHONY: backfill test lint format setup lock dist clean
+.PHONY: backfill test fuzz soak lint format setup lock dist clean
 
 backfill: setup
 	$(BIN)/universal-decoder backfill --input $(LIBRARY) --output $(OUTPUT) $(ARGS)
 
 test: setup
 	$(BIN)/pytest -n 2 $(ARGS)
+
+# Thousands of broken documents, and ten thousand small ones, through the real job: see the programs' first lines.
+fuzz: setup
+	$(BIN)/python tests/hostile/mutations.py --documents $(N) --seed $(SEED) $(ARGS)
+
+soak: setup
+	$(BIN)/python tests/hostile/soak.py $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .
