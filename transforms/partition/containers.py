@@ -247,12 +247,11 @@ def detect_ole(path: Path) -> Format:
 
 def _is_encrypted_office(path: Path) -> bool:
     import msoffcrypto
-    from msoffcrypto.exceptions import FileFormatError
 
     with path.open("rb") as stream:
         try:
             return bool(msoffcrypto.OfficeFile(stream).is_encrypted())
-        except (FileFormatError, struct.error, OSError, ValueError, IndexError, AttributeError, UnboundLocalError):
-            # msoffcrypto-tool 6.1.0 raises over files of xlwt (its issue 83), over Excel 5 `Book` streams, and over damaged ones; a locked
-            # workbook says so in its second record, before any of this. What is wrong otherwise shows when it is partitioned.
+        except Exception:
+            # msoffcrypto-tool 6.1.0 raises over files of xlwt (its issue 83), over Excel 5 `Book` streams, and nearly anything over damaged
+            # ones; a locked workbook says so in its second record, before any of this. What is wrong otherwise shows when it is partitioned.
             return False

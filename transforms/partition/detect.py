@@ -214,6 +214,8 @@ def _give_up(head: bytes, label: Format | None) -> Format:
         if label is not None:
             raise corrupt(f"It is named {label.mime_type}, but its bytes hold no {label.name} file.", Stage.DETECT)
         raise unsupported("Its bytes are of no known format.")
+    if known is not None:  # libmagic goes by the first lines
+        raise corrupt(f"It starts like a {known.name} file, but its bytes are not text.", Stage.DETECT)
     raise unsupported(f"The format {found} is not supported.")
 
 
