@@ -9,6 +9,7 @@ ARGS    ?=
 OFFICE  ?=
 FOLDER  ?= $(LIBRARY)
 MOMENTS ?= 20
+N       ?= 2000
 SEED    ?= 1
 
 BIN      = $(VENV)/bin
@@ -18,7 +19,7 @@ PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
 .PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf
-.PHONY: check-kernel-memory clean
+.PHONY: check-kernel-memory fuzz soak clean
 
 backfill: setup
 	$(BIN)/universal-decoder backfill --input $(LIBRARY) --output $(OUTPUT) $(ARGS)
@@ -44,6 +45,13 @@ test-flink: setup flink-tools
 
 flink-tools:
 	@sh requirements/debian.sh requirements/debian-flink.txt
+
+# Thousands of broken documents, and ten thousand small ones, through the real job: see the programs' first lines.
+fuzz: setup
+	$(BIN)/python tests/hostile/mutations.py --documents $(N) --seed $(SEED) $(ARGS)
+
+soak: setup
+	$(BIN)/python tests/hostile/soak.py $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

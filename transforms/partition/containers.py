@@ -1,5 +1,6 @@
 """Looks into ZIP and OLE files: which format they hold, whether they are whole, and whether they are locked."""
 
+import errno
 import re
 import struct
 import zipfile
@@ -121,8 +122,13 @@ def open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, UnicodeDecodeError, OverflowError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError, OverflowError) as error:
+        # ValueError: of an offset before the file's start (zipfile, Python 3.11.7), or a name that is no text.
         raise corrupt(f"The ZIP container is broken: {error}.", Stage.DETECT) from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        raise corrupt("The ZIP container is broken: it names a place before its start.", Stage.DETECT) from error
     except NotImplementedError as error:  # a compression method or version that zipfile lacks
         raise unsupported(f"The ZIP container cannot be read: {error}.") from error
 
@@ -241,12 +247,11 @@ def detect_ole(path: Path) -> Format:
 
 def _is_encrypted_office(path: Path) -> bool:
     import msoffcrypto
-    from msoffcrypto.exceptions import FileFormatError
 
     with path.open("rb") as stream:
         try:
             return bool(msoffcrypto.OfficeFile(stream).is_encrypted())
-        except (FileFormatError, struct.error, OSError, ValueError, IndexError, AttributeError, UnboundLocalError):
-            # msoffcrypto-tool 6.1.0 raises over files of xlwt (its issue 83), over Excel 5 `Book` streams, and over damaged ones; a locked
-            # workbook says so in its second record, before any of this. What is wrong otherwise shows when it is partitioned.
+        except Exception:
+            # msoffcrypto-tool 6.1.0 raises over files of xlwt (its issue 83), over Excel 5 `Book` streams, and nearly anything over damaged
+            # ones; a locked workbook says so in its second record, before any of this. What is wrong otherwise shows when it is partitioned.
             return False

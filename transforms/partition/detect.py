@@ -14,7 +14,7 @@ from transforms.model import Stage
 from transforms.partition import formats
 from transforms.partition.containers import OLE_SIGNATURE, ZIP_SIGNATURES, corrupt, detect_ole, detect_zip, unsupported
 from transforms.partition.formats import Format, by_extension, by_mime_type, normalise_mime_type
-from transforms.partition.text_encoding import decode_text, looks_like_text
+from transforms.partition.text_encoding import decode_text, looks_like_text, without_zeros
 from transforms.settings import Limits
 
 HEAD = 65_536
@@ -203,6 +203,9 @@ def _whole_lines(head: bytes) -> bytes:
 
 def _give_up(head: bytes, label: Format | None) -> Format:
     """Raises the right refusal of bytes that are neither a known binary format nor text."""
+    rest = without_zeros(head)
+    if label is not None and label.is_text and len(head) // 8 < len(rest) < len(head) and looks_like_text(rest):
+        return label  # a log of a machine that lost its power has a block of zeros in it
     found = magic_type(head)
     known = by_mime_type(found)
     if known is not None and not known.is_text:
@@ -211,6 +214,8 @@ def _give_up(head: bytes, label: Format | None) -> Format:
         if label is not None:
             raise corrupt(f"It is named {label.mime_type}, but its bytes hold no {label.name} file.", Stage.DETECT)
         raise unsupported("Its bytes are of no known format.")
+    if known is not None:  # libmagic goes by the first lines
+        raise corrupt(f"It starts like a {known.name} file, but its bytes are not text.", Stage.DETECT)
     raise unsupported(f"The format {found} is not supported.")
 
 

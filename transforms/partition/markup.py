@@ -113,8 +113,13 @@ def _document(source: Source, elements: list[Element], properties: Properties, w
 
 
 def guess_warnings(decoded: DecodedText) -> list[str]:
-    """The warning of a text whose encoding had to be guessed."""
-    return [f"Its encoding is not declared and was guessed as {decoded.encoding}."] if decoded.guessed else []
+    """The warnings of a text whose bytes did not say all."""
+    warnings = [f"Its encoding is not declared and was guessed as {decoded.encoding}."] if decoded.guessed else []
+    if decoded.replaced:
+        warnings.append(f"{decoded.replaced:,} bytes that are no characters in {decoded.encoding} are replaced by U+FFFD.")
+    if decoded.zeros:
+        warnings.append(f"{decoded.zeros:,} zero bytes between its characters are left out.")
+    return warnings
 
 
 def html_elements(text: str, settings: DecodeSettings, *, resolve: Resolve | None = None) -> list[Element]:

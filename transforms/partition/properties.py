@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -74,7 +75,7 @@ def read_member(path: Path, name: str) -> bytes:
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.read(name)
-    except (KeyError, OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError):
+    except (KeyError, OSError, ValueError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError):
         return b""
 
 

@@ -2,12 +2,14 @@
 
 import re
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.etree.ElementTree import ParseError
 
 from transforms.model import DecodeError
 from transforms.partition import formats
@@ -47,7 +49,7 @@ def reading(source: Source) -> Iterator[None]:
     from lxml import etree
     from unstructured.errors import UnprocessableEntityError
 
-    damage = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, etree.XMLSyntaxError, UnprocessableEntityError)
+    damage = (ParseError, zipfile.BadZipFile, zlib.error, struct.error, EOFError, etree.XMLSyntaxError, UnprocessableEntityError)
     try:
         yield
     except DecodeError:
@@ -68,15 +70,18 @@ _READERS = frozenset({"docx", "pptx", "openpyxl", "xlrd", "olefile", "oxmsg"})
 
 
 def _from_a_reader(error: BaseException) -> bool:
-    """Whether an error was raised inside of a reader's own code: a failed look-up, an assertion, anything but a want of memory."""
+    """Whether an error was raised inside of a reader's own code, or of the standard library that it called: a failed look-up, a number that
+    is none, anything but a want of memory."""
     if isinstance(error, MemoryError | RecursionError | ImportError):
         return False
     trace = error.__traceback__
     last = ""
     while trace is not None:
-        last = str(trace.tb_frame.f_globals.get("__name__", ""))
+        package = str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package == "zipfile" or package not in sys.stdlib_module_names:
+            last = package
         trace = trace.tb_next
-    return last.partition(".")[0] in _READERS or last == "zipfile"
+    return last in _READERS or last == "zipfile"
 
 
 def _sentence(error: BaseException) -> str:

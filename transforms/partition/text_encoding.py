@@ -5,7 +5,7 @@ In unstructured 0.27.35 CSV is read as UTF-8 only, TSV ignores `encoding=`, Mark
 
 import codecs
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.message import Message
 
 from transforms.model import DecodeError, Stage, Status
@@ -37,6 +37,10 @@ class DecodedText:
     encoding: str
     guessed: bool = False
     """Whether the encoding is a statistical guess: such a text may be wrong here and there."""
+    replaced: int = 0
+    """Bytes that are no characters of the encoding, and stand as U+FFFD."""
+    zeros: int = 0
+    """Zero bytes, left out: a program that wrote to the file was stopped in the middle, mostly."""
 
 
 def decode_text(data: bytes, declared: str = "") -> DecodedText:
@@ -56,7 +60,8 @@ def decode_text(data: bytes, declared: str = "") -> DecodedText:
     marked = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     if marked:
         # A file cut in the middle of a character is still a text: only that character is lost.
-        return DecodedText(data.decode(marked, errors="replace"), marked)
+        text = data.decode(marked, errors="replace")
+        return DecodedText(text, marked, replaced=_replaced(text, data))
     if b"\x00" not in data[:_SAMPLE]:
         try:
             return DecodedText(data.decode("utf-8"), "utf-8")
@@ -67,7 +72,20 @@ def decode_text(data: bytes, declared: str = "") -> DecodedText:
             return DecodedText(data.decode(encoding), encoding)
         except (UnicodeDecodeError, LookupError):
             continue
+    zeros = data.count(0)
+    if zeros:
+        return replace(decode_text(data.replace(b"\x00", b""), declared), zeros=zeros)
     return _guess(data)
+
+
+def _replaced(text: str, data: bytes) -> int:
+    """How many characters of a text are replacements and stood not in the document as such."""
+    return max(0, text.count("\ufffd") - data.count("\ufffd".encode()))
+
+
+def without_zeros(data: bytes) -> bytes:
+    """The start of a file for a second look at whether it is text, without its zero bytes."""
+    return data.replace(b"\x00", b"")
 
 
 def looks_like_text(data: bytes) -> bool:
@@ -146,6 +164,6 @@ def _guess(data: bytes) -> DecodedText:
         return DecodedText(text, "cp1252" if usual else encoding, guessed=True)
     text = data.decode("utf-8", errors="replace")
     if text.count("�") <= max(8, len(text) // 100):
-        return DecodedText(text, "utf-8", guessed=True)
+        return DecodedText(text, "utf-8", guessed=True, replaced=_replaced(text, data))
     message = "The bytes are not text in any encoding that could be found out."
     raise DecodeError(Status.CORRUPT, message, Stage.PARTITION)

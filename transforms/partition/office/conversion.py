@@ -26,6 +26,25 @@ HTML_BODY = "$body$\n"
 """pandoc template: what `--embed-resources` needs in order to work, without pandoc's own title block and style sheet."""
 
 
+def _office_settings() -> str:
+    """LibreOffice's profile. It fetches linked pictures when it loads a document (7.4): where no fence of the kernel forbids it, it shall
+    ask a proxy that is not there. (`BlockUntrustedRefererLinks` does not help: a linked picture of a DOC has no referer.)"""
+    security = [(name, "true") for name in ("BlockUntrustedRefererLinks", "DisableMacrosExecution")]
+    proxies = [
+        (f"ooInet{kind}Proxy{what}", value) for kind in ("HTTP", "HTTPS", "FTP") for what, value in (("Name", "127.0.0.1"), ("Port", "9"))
+    ]
+    values = {
+        "/org.openoffice.Office.Common/Security/Scripting": security,
+        "/org.openoffice.Inet/Settings": [("ooInetProxyType", "2"), ("ooInetNoProxy", ""), *proxies],
+    }
+    items = "".join(
+        f'<item oor:path="{path}"><prop oor:name="{name}" oor:op="fuse"><value>{value}</value></prop></item>'
+        for path, properties in values.items()
+        for name, value in properties
+    )
+    return f'<?xml version="1.0" encoding="UTF-8"?><oor:items xmlns:oor="http://openoffice.org/2001/registry">{items}</oor:items>'
+
+
 @contextmanager
 def work_folder() -> Iterator[Path]:
     """A private folder under TMPDIR (in a child: its lease's), removed at the end."""
@@ -81,6 +100,9 @@ def soffice(source: Path, extension: str, target_extension: str, target_filter: 
     profile = (folder / "profile").resolve().as_uri()  # LibreOffice runs once a profile: a shared one would make children wait
     target = folder / "out" / f"document.{target_extension}"
     target.parent.mkdir(exist_ok=True)
+    settings = folder / "profile" / "user" / "registrymodifications.xcu"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(_office_settings(), encoding="utf-8")
     kit = _office_kit(Path(command))
     if kit is not None:
         places = [profile, named.resolve().as_uri(), target.resolve().as_uri()]

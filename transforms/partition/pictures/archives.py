@@ -119,7 +119,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes | None:
             return None
         with archive.open(info) as stream:
             return stream.read(MAX_PICTURE_BYTES)
-    except (KeyError, zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, zlib.error):
+    except (KeyError, zipfile.BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, ValueError, zlib.error):
         return None
 
 
