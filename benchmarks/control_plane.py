@@ -8,6 +8,7 @@ tables that it prints stand in the README.
 """
 
 import argparse
+import contextlib
 import os
 import random
 import subprocess
@@ -17,6 +18,8 @@ import time
 from collections.abc import Sequence
 from multiprocessing import Pool
 from pathlib import Path
+
+import psutil
 
 from transforms.model import DecodedDocument, DocumentReference, Element, Span, Status, TextEntity
 from transforms.provenance.identifiers import document_id_from_digest, page_id
@@ -121,7 +124,7 @@ def stage_all(output: Path, pages: int, references: Sequence[DocumentReference])
 
 
 def measure_staged(folder: Path, number: int) -> tuple[float, float]:
-    """Seconds and MiB of a run over `number` files of which all but FRESH are staged."""
+    """CPU seconds and MiB of a run over `number` files of which all but FRESH are staged."""
     library, output = folder / "library", folder / "out"
     for index in range(number):
         subfolder = library / f"{index // 1000:04d}"
@@ -136,7 +139,7 @@ def measure_staged(folder: Path, number: int) -> tuple[float, float]:
 
 def staged(numbers: Sequence[int]) -> None:
     """The table of runs over staged references."""
-    print("| references | of them staged | seconds | ms a staged reference, beyond the first row | MiB |\n|---|---|---|---|---|")
+    print("| references | of them staged | CPU seconds | ms a staged reference, beyond the first row | MiB |\n|---|---|---|---|---|")
     first: tuple[int, float] | None = None
     for number in numbers:
         with tempfile.TemporaryDirectory(prefix="control-plane-") as name:
@@ -150,7 +153,7 @@ def staged(numbers: Sequence[int]) -> None:
 
 
 def measure_compaction(folder: Path, records: int, shards: int) -> tuple[float, float, int]:
-    """Seconds, MiB and bytes written for the datasets of `records` pages in documents of PAGES pages."""
+    """CPU seconds, MiB and bytes written for the datasets of `records` pages in documents of PAGES pages."""
     output = folder / "out"
     references = [
         DocumentReference(uri=f"file:///library/{index:07d}.pdf", collection="default", size=100_000, version=f"100000-{index}")
@@ -177,7 +180,7 @@ def compact(output: str, listing: Path, shards: int) -> None:
 
 def compaction(numbers: Sequence[int], shards: int) -> None:
     """The table of the writing of datasets."""
-    print("| text records | documents | seconds | records a second | MiB | written |\n|---|---|---|---|---|---|")
+    print("| text records | documents | CPU seconds | records a CPU second | MiB | written |\n|---|---|---|---|---|---|")
     for number in numbers:
         with tempfile.TemporaryDirectory(prefix="control-plane-") as name:
             seconds, memory, written = measure_compaction(Path(name), number, shards)
@@ -186,27 +189,25 @@ def compaction(numbers: Sequence[int], shards: int) -> None:
 
 
 def run_alone(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds of a process, and the most MiB that it had resident (its children apart, which decode)."""
+    """Seconds of processor time of a process, and the most MiB that it had resident; its children, which decode, apart.
+
+    Not the time on the wall: that of a machine with other work to do says nothing.
+    """
     root = Path(__file__).parents[1]
-    started = time.monotonic()
-    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(root)}, cwd=root, stdout=subprocess.DEVNULL) as process:
-        peak = 0
-        while process.poll() is None:
-            peak = max(peak, high_water(process.pid))
-            time.sleep(0.05)
-        seconds = time.monotonic() - started
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 - progress; read only if it fails
+    process = psutil.Popen(command, env={**os.environ, "PYTHONPATH": str(root)}, cwd=root, stdout=subprocess.DEVNULL, stderr=errors)
+    seconds = peak = 0.0
+    while process.poll() is None:
+        with contextlib.suppress(psutil.Error, OSError, StopIteration):
+            times = process.cpu_times()
+            seconds = max(seconds, times.user + times.system)
+            lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+            peak = max(peak, next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")))
+        time.sleep(0.05)
     if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}.")
+        errors.seek(0)
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors.read().decode()[-2000:]}")
     return seconds, peak / 1024
-
-
-def high_water(pid: int) -> int:
-    """KiB; 0 where the kernel does not tell, or the process has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
 
 
 def main() -> None:

@@ -46,7 +46,7 @@ def run_until(output: Path, library: Path, fault: Callable[[], Any]) -> str:
     while len(staged(output)) < 5 and process.poll() is None:
         time.sleep(0.005)
     fault()
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert process.returncode == 1, out + err
     assert "Traceback" not in out + err
     said = [line for line in err.splitlines() if line.startswith("universal-decoder: ")]
@@ -137,7 +137,7 @@ def test_documents_that_may_not_be_read_vanish_or_change_are_dead_letters_and_th
     references.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     process = start("backfill", "--references", references, "--output", tmp_path / "out", "--run-id", "first", "--children", "2")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert process.returncode == 0, out + err
     run = FinishedRun(tmp_path / "out", "first")
     assert run.statuses() == {"good": "ok"} | dict.fromkeys(("changed", "rewritten", "gone.txt", "folder"), "fetch_failed")
@@ -153,8 +153,48 @@ def test_documents_that_may_not_be_read_vanish_or_change_are_dead_letters_and_th
 
     (library / "gone.txt").write_text("It is back, and speaks of lenses.")
     process = start("backfill", "--references", references, "--output", tmp_path / "out", "--run-id", "second", "--children", "2")
-    process.communicate(timeout=120)
+    process.communicate()
     assert FinishedRun(tmp_path / "out", "second").statuses()["gone.txt"] == "ok"
+
+
+def test_a_mail_whose_attachment_lacked_a_tool_is_decoded_again_when_the_tool_is_there(tmp_path: Path) -> None:
+    if shutil.which("tesseract") is None:
+        pytest.skip("tesseract is not installed")
+    library, tools = tmp_path / "library", tmp_path / "tools"
+    library.mkdir()
+    tools.mkdir()
+    (library / "scan.eml").write_bytes(mail_with_a_scan())
+    (library / "other.txt").write_text("Nothing is wrong with this document.")
+
+    def run(name: str, path: str) -> FinishedRun:
+        return backfill(library, tmp_path / "out", "--children", "1", run_id=name, extra={"PATH": path})
+
+    without = run("without", str(tools))
+    assert statuses(without) == {"scan.eml": "ok", "other.txt": "ok", "scan.eml#attachment": "missing_tool"}
+    with_it = run("with", os.environ["PATH"])
+    assert statuses(with_it) == {"scan.eml": "ok", "other.txt": "ok", "scan.eml#attachment": "ok"}
+    assert with_it.manifest["counts"]["staged_before"] == 1
+
+
+def statuses(run: FinishedRun) -> dict[str, str]:
+    return {row["source_uri"].rsplit("/", 1)[-1].split("=")[0]: row["status"] for row in run.rows("documents")}
+
+
+def mail_with_a_scan() -> bytes:
+    import io
+    from email.message import EmailMessage
+
+    from PIL import Image, ImageDraw
+
+    picture = Image.new("RGB", (600, 120), "white")
+    ImageDraw.Draw(picture).text((20, 30), "Lenses and mirrors", fill="black", font_size=48)
+    stream = io.BytesIO()
+    picture.save(stream, "PNG")
+    mail = EmailMessage()
+    mail["Subject"], mail["From"], mail["To"] = "A scan", "a@example.org", "b@example.org"
+    mail.set_content("The scan is attached to this mail.")
+    mail.add_attachment(stream.getvalue(), maintype="image", subtype="png", filename="scan.png")
+    return mail.as_bytes()
 
 
 def test_links_loops_pipes_and_names_of_any_bytes(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def run_at_once(library: Path, output: Path, *commands: tuple[str, ...]) -> list
     common = ("backfill", "--input", library, "--output", output, "--started-at", STARTED_AT, "--children", "1")
     processes = [start(*common, *arguments) for arguments in commands]
     for process in processes:
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate()
         assert process.returncode == 0, out + err
         assert "Traceback" not in out + err
     return [FinishedRun(output, arguments[arguments.index("--run-id") + 1]) for arguments in commands]

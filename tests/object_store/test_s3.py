@@ -146,6 +146,19 @@ def test_a_broken_connection_is_opened_again_where_it_was(bucket: str, monkeypat
         assert first + stream.read() == content
 
 
+def test_a_server_that_starts_again_meanwhile_is_waited_for(mortal_server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, value in mortal_server.environment(AWS_MAX_ATTEMPTS="30").items():  # a machine with much to do starts it slowly
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(s3, "_clients", {})
+    mortal_server.client().create_bucket(Bucket="library")
+    s3.put("s3://library/a", b"kept")
+    mortal_server.kill()
+    with ThreadPoolExecutor(1) as threads:
+        read = threads.submit(filesystem.read_bytes, "s3://library/a")
+        mortal_server.start()
+        assert read.result() == b"kept"
+
+
 def test_a_server_that_is_gone_ends_in_a_sentence_and_one_that_comes_back_is_used_again(
     mortal_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
