@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from transforms.errors import UsageError
 from transforms.model import DocumentReference
-from transforms.storage.filesystem import is_local, local_path, quote_segment, to_uri
+from transforms.storage.filesystem import is_local, local_path, missing_file_system, quote_segment, to_uri
 
 ANY_DEPTH = "**"
 _GLOB = re.compile(r"[*?\[]")
@@ -120,6 +120,8 @@ def find_version(reference: DocumentReference) -> DocumentReference:
             if not stat.S_ISREG(status.st_mode):
                 return reference
             return reference._replace(size=status.st_size, version=local_version(status))
+        if missing_file_system(reference.uri):
+            return reference
         from apache_beam.io.filesystems import FileSystems
 
         file = FileSystems.get_filesystem(reference.uri).metadata(reference.uri)
@@ -333,6 +335,8 @@ def match_remote(pattern: str, limit: int | None = None) -> list[Any]:
     Raises:
       MissingInput: the scheme has no file system here, or the store cannot be reached or read.
     """
+    if missing := missing_file_system(pattern):
+        raise MissingInput(f"{pattern}: {missing}.")
     from apache_beam.io.filesystems import FileSystems
 
     try:
