@@ -49,11 +49,17 @@ def _document(source: Source, path: Path, properties: Properties) -> Partitioned
         page_based=True,
         page_count=count,
         page_sizes=dict.fromkeys(range(1, count + 1), size) if all(size) else {},
+        page_names={number: name for number, slide in enumerate(presentation.slides, start=1) if (name := _title(slide))},
         title=properties.title,
         creator=properties.creator,
         date=properties.date,
         warnings=[*hidden_pages("slides", hidden), *_notes(presentation), *left_out(path, formats.PPTX)],
     )
+
+
+def _title(slide: Any) -> str:
+    shape = slide.shapes.title
+    return shape.text_frame.text.strip() if shape is not None and shape.has_text_frame else ""
 
 
 def _notes(presentation: Any) -> list[str]:
@@ -83,11 +89,17 @@ def partition_odp(source: Source) -> PartitionedDocument:
         mime_type=source.format.mime_type,
         page_based=True,
         page_count=len(pages),
+        page_names={number: name for number, page in enumerate(pages, start=1) if (name := _odp_title(page))},
         title=properties.title,
         creator=properties.creator,
         date=properties.date,
         warnings=["Its speaker notes are not decoded."] if any(_has_notes(page) for page in pages) else [],
     )
+
+
+def _odp_title(page: Any) -> str:
+    frames = (frame for frame in page.iter(f"{DRAW}frame") if frame.get(f"{PRESENTATION}class") == "title")
+    return " ".join(line for frame in frames for line in _lines(frame)).strip()
 
 
 def _slide(page: Any, number: int) -> Iterator[Element]:
