@@ -22,7 +22,7 @@ DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt
 .PHONY: check-kernel-memory fuzz soak clean
 
 backfill: setup
-	$(BIN)/universal-decoder backfill --input $(LIBRARY) --output $(OUTPUT) $(ARGS)
+	$(BIN)/universal-decoder backfill --input "$(LIBRARY)" --output "$(OUTPUT)" $(ARGS)
 
 test: setup
 	$(BIN)/pytest -n 2 $(ARGS)
@@ -69,6 +69,7 @@ setup: $(STAMPS)/package
 $(STAMPS)/lock: requirements/light.txt
 	@command -v $(PYTHON) > /dev/null || { echo "$(PYTHON) is not installed: install Python 3.11 (Debian: apt-get install python3.11-venv), or name one with PYTHON=…" >&2; exit 2; }
 	$(PYTHON) -m venv --clear $(VENV)
+	@echo "Installing 1.8 GB of packages into $(VENV), about 2 minutes…"
 	$(PIP) install --quiet --no-deps --require-hashes -r requirements/light.txt
 	@mkdir -p $(STAMPS) && touch $@
 

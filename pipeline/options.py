@@ -527,9 +527,11 @@ def trace_parser() -> argparse.ArgumentParser:
         "Follows a page, section or image (urn:page:..., urn:section:..., urn:image:...) or a document's id back to its source: labels,\n"
         "offsets, headings, the text itself, the file and its digest. Reads a finished run.",
     )
-    parser.add_argument("id", metavar="ID", help="what to trace")
+    parser.add_argument("id", metavar="ID", help="what to trace: an id, or the URI or path of a document")
     parser.add_argument("--output", metavar="DIR", required=True, type=_place("--output"), help="the --output of the backfill")
-    parser.add_argument("--run", dest="run_id", metavar="NAME", type=_run_id, default=None, help="the run to look in (default: the newest)")
+    parser.add_argument(
+        "--run", dest="run_id", metavar="NAME", type=_run_id, default=None, help="the run to look in (default: all, the newest first)"
+    )
     parser.add_argument("--full", action="store_true", help="show the whole text (default: its first 600 characters)")
     return parser
 

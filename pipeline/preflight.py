@@ -37,6 +37,7 @@ from transforms.settings import Strategy
 from transforms.sinks.manifest import MANIFEST
 from transforms.sinks.write import run_folder
 from transforms.storage import filesystem, s3
+from transforms.storage.filesystem import reason_of
 
 LOCAL_RUNNERS = (DEFAULT_RUNNER, "FnApiRunner", "BundleBasedDirectRunner", "SwitchingDirectRunner", "TestDirectRunner", "PrismRunner")
 """Those that decode on this machine, so that its tools and models are what counts (Beam 2.77.0, `StandardOptions.LOCAL_RUNNERS`)."""
@@ -44,8 +45,6 @@ MINIMUM_FREE = 256 << 20
 """Bytes that the disks of the output and of the temporary files must have: less would not hold a part of each dataset."""
 REACH_WITHIN = 5.0
 """Seconds for a cluster to take a connection."""
-FILE_SYSTEM_EXTRAS = {"gs": "gcp", "s3": "aws", "azfs": "azure", "hdfs": "hadoop"}
-"""Scheme -> the extra of apache-beam that brings its file system."""
 RUNNER_EXTRAS = {"DataflowRunner": "gcp", "InteractiveRunner": "interactive"}
 """Runner -> the extra of apache-beam that brings what it needs."""
 RUNNER_CLIENTS = {"DataflowRunner": "apache_beam.runners.dataflow.internal.apiclient"}
@@ -98,9 +97,7 @@ def check(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
       UsageError: the sentence about the first thing that is wrong.
     """
     options = check_beam_arguments(beam_arguments)
-    from apache_beam.io.filesystems import FileSystems
-
-    FileSystems.set_options(options)  # the pipeline does so too, but the checks of input and output come before it
+    filesystem.configure(options)
     check_runner(settings.runner, options, validate=not settings.dry_run)
     check_sources(settings.inputs, settings.references, settings.output)
     if settings.runner in LOCAL_RUNNERS:
@@ -279,30 +276,15 @@ def check_sources(inputs: Sequence[str], reference_files: Sequence[str], output:
 
 def _check_file_system(flag: str, place: str) -> None:
     try:
-        if filesystem.is_local(place):
-            return
-    except ValueError as error:
+        if missing := filesystem.missing_file_system(place):
+            raise UsageError(f"{flag} {place}: {missing}.")
+    except ValueError as error:  # no URI at all
         raise UsageError(f"{flag}: {error}") from error
-    from apache_beam.io.filesystems import FileSystems
-
-    scheme = place.partition("://")[0].lower()
     try:
-        FileSystems.get_filesystem(place)
         if s3.is_s3(place):
-            importlib.import_module("boto3")  # Beam's own file system is there without it (2.77.0)
-    except (ValueError, ImportError) as error:
-        extra = FILE_SYSTEM_EXTRAS.get(scheme)
-        remedy = (
-            f"pip install 'apache-beam[{extra}]=={doctor.version_of('apache-beam')}'."
-            if extra
-            else f"use a local path, or one of {enumerate_words([f'{known}://' for known in FILE_SYSTEM_EXTRAS])}."
-        )
-        raise UsageError(f"{flag} {place}: there is no file system for {scheme}:// here: {remedy}") from error
-    if s3.is_s3(place):
-        try:
             s3.check(place)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{flag} {place} cannot be used: {_tidy(str(error))}.") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{flag} {place} cannot be used: {_tidy(str(error))}.") from error
 
 
 def check_output(output: str, run_id: str, write: bool = True) -> None:
@@ -319,7 +301,11 @@ def check_output(output: str, run_id: str, write: bool = True) -> None:
         _check_local_output(output, Path(path), write)
     elif write:
         _check_remote_output(output)
-    if filesystem.exists(filesystem.join(run_folder(output, run_id), MANIFEST)):
+    try:
+        is_finished = filesystem.exists(filesystem.join(run_folder(output, run_id), MANIFEST))
+    except (OSError, ValueError) as error:  # BeamIOError is an OSError
+        raise UsageError(f"--output {output} cannot be read: {reason_of(error)}.") from error
+    if is_finished:
         raise UsageError(f"--run-id {run_id} names a run that is finished already, in {output}: choose another name, or leave it out.")
 
 

@@ -21,6 +21,7 @@ from transforms.model import Status
 
 INTERVAL = 5.0
 """Seconds between two lines where there is no terminal: a job of an hour leaves 720 lines in its log."""
+STARTING = "starting the decoders"
 ESTIMATE_AFTER = 2.0
 """Seconds before a rate or a time left is shown: earlier ones measure the start of the children."""
 
@@ -61,6 +62,11 @@ class Tally:
             share = (share + min(self.decoded_bytes / volume, 1.0)) / 2
         return self.seconds * (1 - share) / share
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether the first document is still to come: the decoders take some seconds to warm up."""
+        return not self.decoded and self.found > self.staged
+
     def bar_line(self) -> str:
         """What stands beside the bar: what matters most, as a terminal of 80 columns cuts off the end."""
         parts = [f"{words.number(self.done)}/{words.number(self.found)}", f"{words.number(self.failed)} failed"]
@@ -70,6 +76,8 @@ class Tally:
             parts.append(f"{self.rate:.1f}/s" if self.rate >= 1 else f"{60 * self.rate:.1f}/min")
         if self.found_bytes:
             parts.append(f"{words.size(self.staged_bytes + self.decoded_bytes)} of {words.size(self.found_bytes)}")
+        if self.is_starting:
+            parts.insert(0, STARTING)
         return "  ".join(parts)
 
     def line(self) -> str:
@@ -84,6 +92,8 @@ class Tally:
         if self.staged:
             parts.append(f"{words.number(self.staged)} decoded before")
         parts.append(f"{words.number(self.failed)} failed")
+        if self.is_starting:
+            parts.append(STARTING)
         return ", ".join(parts)
 
 
@@ -111,6 +121,7 @@ class Progress:
         self._decoding_since: float | None = None
         self._counts = {"found": 0, "found_bytes": 0, "staged": 0, "staged_bytes": 0, "decoded": 0, "decoded_bytes": 0, "failed": 0}
         self._phase = ""
+        self._printed = (0, -1)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self._bar: Bar | None = None
@@ -161,8 +172,15 @@ class Progress:
             if now - self._last_line < self._interval:
                 return
             self._last_line = now
-        if self.tally().found:
-            self._print(self.tally().line())
+        self._print_tally()
+
+    def _print_tally(self) -> None:
+        """Unless nothing is left to come, and that was said before: the rate and the time would go on to change."""
+        tally = self.tally()
+        with self._lock:
+            printed, self._printed = self._printed, (tally.found, tally.done)
+        if printed != (tally.found, tally.done) or tally.done < tally.found or not tally.found:
+            self._print(tally.line())
 
     def _print(self, text: str) -> None:
         self.console.print(Text(f"{words.clock_time(self._clock() - self._started)}  {text}"), soft_wrap=True)
@@ -209,4 +227,4 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
         elif self.tally().found:
-            self._print(self.tally().line())
+            self._print_tally()

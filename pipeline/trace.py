@@ -5,15 +5,15 @@ has triples only: so what they lack is looked up in the provenance.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.options import TraceSettings
-from pipeline.report.finished_run import FinishedRun, open_run
+from pipeline.options import TraceSettings, enumerate_words
+from pipeline.report.finished_run import FinishedRun, newest_first, open_run
 from pipeline.report.words import counted, number, printable, shortened, size
 from transforms.errors import UsageError
 from transforms.provenance import vocabulary as v
@@ -48,38 +48,49 @@ def trace(run: FinishedRun, entity_id: str) -> list[Link]:
     """The chain from an entity to its document (and from an attachment to its mail).
 
     Args:
-      entity_id: IRI of a page, section or image, or a document's id or source URI.
+      entity_id: IRI of a page, section or image, or a document's id, source URI or path.
     Returns:
-      The entity first.
-    Raises:
-      UsageError: the run does not know it.
+      The entity first; nothing: the run does not know it.
     """
+    link = _look_up(run, entity_id) or _look_up_file(run, entity_id)
     chain: list[Link] = []
-    next_id = entity_id
-    while next_id and len(chain) < MAX_DEPTH:
-        link = _look_up(run, next_id)
-        if link is None:
-            if not chain:
-                raise UsageError(_unknown(run, entity_id))
-            link = Link("document", next_id, "", [("state", "derived from it, and not in this run")])
+    while link is not None:
         chain.append(link)
-        next_id = link.parent_id
+        if not link.parent_id or len(chain) == MAX_DEPTH:
+            break
+        missing = Link("document", link.parent_id, "", [("state", "derived from it, and not in this run")])
+        link = _look_up(run, link.parent_id) or missing
     return chain
 
 
-def _unknown(run: FinishedRun, entity_id: str) -> str:
+def trace_in(runs: Iterable[FinishedRun], entity_id: str) -> tuple[FinishedRun, list[Link]]:
+    """The first run that knows an entity, and the chain there.
+
+    Raises:
+      UsageError: none does.
+    """
+    searched = []
+    for run in runs:
+        if chain := trace(run, entity_id):
+            return run, chain
+        searched.append(run.run_id)
+    raise UsageError(_unknown(searched, entity_id))
+
+
+def _unknown(searched: Sequence[str], entity_id: str) -> str:
     kind = re.match(r"(?:urn:|https?://[^/]+/)([a-z]+)[:/]", entity_id)
     if kind and kind[1] in LATER_STAGES:
         return (
             f"{entity_id} is a {kind[1]}, which a later stage makes: a backfill knows pages, sections, images and documents, so trace "
             "the page or section that it was derived from (prov:wasDerivedFrom)."
         )
+    who = f"Run {searched[0]} does" if len(searched) == 1 else f"The runs {enumerate_words(searched, 'and')} do"
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", entity_id):
-        return f"{entity_id!r} is not an id: give urn:page:..., urn:section:..., urn:image:..., or the id or URI of a document."
-    return (
-        f"Run {run.run_id} does not know {entity_id}: ids change with the settings, the bytes and the decoder's version, so it may be of "
-        "another run (--run)."
-    )
+        return (
+            f"{who} not know {entity_id!r}: give urn:page:..., urn:section:..., urn:image:..., or the id, the URI or the path of a "
+            "document."
+        )
+    return f"{who} not know {entity_id}: ids change with the settings, the bytes and the decoder's version."
 
 
 def _look_up(run: FinishedRun, entity_id: str) -> Link | None:
@@ -92,6 +103,15 @@ def _look_up(run: FinishedRun, entity_id: str) -> Link | None:
         return _image(run, row) if row else None
     row = run.find_row("text_documents", [("id", entity_id)], text_documents.SCHEMA.names)
     return _text(row) if row else _from_quads(run, entity_id)
+
+
+def _look_up_file(run: FinishedRun, path_or_uri: str) -> Link | None:
+    """A document by its path, or by a `file:` URI that is not encoded as ours are."""
+    try:
+        uri = filesystem.to_uri(path_or_uri)
+    except ValueError:
+        return None
+    return _look_up(run, uri) if uri != path_or_uri else None
 
 
 # --- from rows ---------------------------------------------------------------------------------------------------------------------------
@@ -249,7 +269,13 @@ def _show_text(text: str, console: Console, length: int) -> None:
 
 def main(settings: TraceSettings, console: Console) -> None:
     """Traces and shows. Raises: UsageError."""
-    run = open_run(settings.output, settings.run_id)
-    chain = trace(run, settings.id)
+    asked = open_run(settings.output, settings.run_id)
+    run, chain = trace_in([asked] if settings.run_id else _all_runs(asked), settings.id)
     show(chain, console, settings.full)
-    console.print(Text(f"Run {run.run_id} in {printable(run.output)}", style="dim"), soft_wrap=True)
+    why = "" if run.run_id == asked.run_id else f" (the newest, {asked.run_id}, does not know it)"
+    console.print(Text(f"Run {run.run_id} in {printable(run.output)}{why}", style="dim"), soft_wrap=True)
+
+
+def _all_runs(first: FinishedRun) -> Iterator[FinishedRun]:
+    yield first
+    yield from (run for run in newest_first(first.output) if run.run_id != first.run_id)

@@ -89,14 +89,14 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
                 "submitted the job: install the same on all."
             )
         self._report = report_to(self._task.progress)
-        self._pool = shared_pool(self._task)
         self._threads = ThreadPoolExecutor(self._task.children, thread_name_prefix="decode")
 
     def start_bundle(self) -> None:
         self._flying: deque[Future[StagedDocument]] = deque()
 
     def process(self, reference: DocumentReference) -> Iterator[StagedDocument]:
-        self._flying.append(self._threads.submit(decode_reference, reference, self._task, self._pool))
+        pool = shared_pool(self._task)  # not in setup: a run with nothing to decode does not start it
+        self._flying.append(self._threads.submit(decode_reference, reference, self._task, pool))
         while len(self._flying) >= 2 * self._task.children:
             wait(self._flying, return_when=FIRST_COMPLETED)
             yield from self._finished()

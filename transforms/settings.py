@@ -6,7 +6,7 @@ The option defaults of the contract stand here and nowhere else.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from importlib import metadata
@@ -54,8 +54,18 @@ class DecodeSettings:
     def fingerprint(self) -> str:
         """16 hex digits over these settings and the versions of the decoder and of unstructured: two decodes with the same fingerprint
         and the same bytes give the same result."""
-        facts = {"settings": self.to_json(), "decoder": VERSION, "unstructured": unstructured_version()}
+        facts = {"settings": self._effective().to_json(), "decoder": VERSION, "unstructured": unstructured_version()}
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def _effective(self) -> "DecodeSettings":
+        """With the default for what the section strategy does not look at."""
+        default = DecodeSettings()
+        counts, sizes = self.section_strategy is SectionStrategy.COUNT, self.section_strategy is SectionStrategy.SIZE
+        return replace(
+            self,
+            section_element_count=self.section_element_count if counts else default.section_element_count,
+            section_max_size=self.section_max_size if sizes else default.section_max_size,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """For a child process and for the manifest; `from_json` reads it back."""

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,6 +96,10 @@ def open_run(output: str, run_id: str | None = None) -> FinishedRun:
     Raises:
       UsageError: there is none of that name, or none at all.
     """
+    if missing := filesystem.missing_file_system(output):
+        raise UsageError(f"{output} cannot be read: {missing}.")
+    if not filesystem.is_local(output):
+        filesystem.configure()
     try:
         chosen = run_id or _latest(output)
         content = filesystem.read_bytes(filesystem.join(run_folder(output, chosen), MANIFEST)) if chosen else b""
@@ -136,6 +141,15 @@ def _not_there(output: str, run_id: str | None) -> str:
         return f"Run {run_id} is not finished, and {output} holds no other."
     meant = nearest(run_id, finished)
     return f"{output} holds no finished run {run_id}: " + (f"did you mean {meant}?" if meant else f"the newest is {finished[-1]}.")
+
+
+def newest_first(output: str) -> list[FinishedRun]:
+    """All finished runs whose manifest can be read, by the time of their end: a name says nothing of it where it was given."""
+    runs = []
+    for run_id in finished_runs(output):
+        with suppress(UsageError):
+            runs.append(open_run(output, run_id))
+    return sorted(runs, key=lambda run: (run.manifest["finished_at"], run.run_id), reverse=True)
 
 
 def finished_runs(output: str) -> list[str]:

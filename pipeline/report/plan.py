@@ -79,7 +79,7 @@ def make_plan(settings: BackfillSettings) -> Plan:
             one.size += max(reference.size, 0) * item.copies
             if isinstance(item, StagedDocument):
                 one.staged += item.copies
-            else:
+            elif not reference.problem:
                 one.to_decode += item.copies
             if reference.problem and len(plan.problems) < PROBLEMS_SHOWN:
                 plan.problems.append((reference.uri, reference.problem))
@@ -123,12 +123,17 @@ def show(plan: Plan, settings: BackfillSettings, console: Console) -> None:
     total = plan.total
     notes = _missing_tools(plan, settings)
     notes += [f"{shortened_middle(printable(uri), 100)}: {shortened(printable(problem), 300)}" for uri, problem in plan.problems]
+    unusable = plan.formats.get(UNUSABLE, FormatPlan()).documents
+    if unusable > len(plan.problems):
+        notes.append(f"and {number(unusable - len(plan.problems))} more")
     if notes:
         console.print()
         for note in notes:
             console.print(Text(f"- {note}"), soft_wrap=True)
     console.print()
     ending = f"{counted(total.to_decode, 'document')} would be decoded" + (f", {number(total.staged)} are already" if total.staged else "")
+    if unusable:
+        ending += f"; {counted(unusable, 'reference')} cannot be used, and would be dead letters"
     console.print(Text(f"{ending}. This was a dry run: nothing was written.", style="bold"), soft_wrap=True)
 
 
@@ -137,7 +142,7 @@ def _table(plan: Plan) -> Table:
     table.add_column("Format")
     for heading in ("Documents", "Bytes", "Already staged", "To decode"):
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("Missing here")
+    table.add_column("Tools missing here")
     order = [known.name for known in FORMATS] + [TO_BE_DETECTED, UNUSABLE]
     by_name = {known.name: known for known in FORMATS}
     for name in sorted(plan.formats, key=order.index):

@@ -4,23 +4,23 @@ It is made from the manifest and the datasets alone, so that `report` shows late
 """
 
 import heapq
-import shlex
-from collections import defaultdict
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.options import BackfillSettings
+from pipeline.options import DEFAULT_RUNNER, BackfillSettings
 from pipeline.progress import Tally
+from pipeline.report.commands import backfill_again, command, program
 from pipeline.report.finished_run import FinishedRun
 from pipeline.report.words import counted, number, percent, printable, shortened, shortened_middle, size, span_of_time
-from transforms.model import Status
+from transforms.model import Stage, Status
 from transforms.partition.formats import by_mime_type
-from transforms.settings import DECODER
 from transforms.storage import filesystem
 
 SLOWEST = 5
@@ -31,13 +31,15 @@ LETTERS_SHOWN = 5
 STYLES = {Status.OK: "green", Status.EMPTY: "dim", Status.DUPLICATE: "dim"}
 DEAD_STYLE = "red"
 WARNINGS_SHOWN = 5
+WIDEST = 250
+"""Columns of the table of formats when every status occurs."""
 
 WHAT_TO_DO: Mapping[Status, str] = {
     Status.NEEDS_OCR: "--strategy auto reads the text in their pictures",
     Status.ENCRYPTED: "they need their password: store them decrypted",
     Status.CORRUPT: "their bytes are damaged: store them again",
-    Status.UNSUPPORTED: f"{DECODER} doctor lists the formats that can be decoded",
-    Status.MISSING_TOOL: f"{DECODER} doctor says what to install; the next run tries them again",
+    Status.UNSUPPORTED: "{program} doctor lists the formats that can be decoded",
+    Status.MISSING_TOOL: "{program} doctor says what to install; the next run tries them again",
     Status.TOO_LARGE: "each says which option sets the limit; --retry-failed tries again",
     Status.TIMEOUT: "--document-timeout sets the limit; --retry-failed tries again",
     Status.OUT_OF_MEMORY: "--document-memory sets the limit; --retry-failed tries again",
@@ -45,7 +47,28 @@ WHAT_TO_DO: Mapping[Status, str] = {
     Status.FETCH_FAILED: "the next run tries them again",
     Status.FAILED: "the traceback is in their dead letters; --retry-failed tries again",
 }
-"""For each way to fail, what helps."""
+"""For each way to fail, what helps; `{program}` is how to start the decoder."""
+OF_REFERENCE = "correct what the sentence names: the line, the link, or the rights of the folder"
+"""What helps where the reference itself cannot be used: to try again does not."""
+PARTIAL = "not the whole library; while it is the newest, report, trace and the file `latest` mean it."
+
+
+@dataclass
+class Letters:
+    """The dead letters of one kind."""
+
+    first: list[Mapping[str, Any]] = field(default_factory=list)
+    documents: int = 0
+    attachments: int = 0
+
+    def add(self, letter: Mapping[str, Any]) -> None:
+        """Counts one, and keeps the first few."""
+        if letter["reference"] and letter["reference"]["uri"] != letter["source_uri"]:  # that of its mail
+            self.attachments += 1
+        else:
+            self.documents += 1
+        if len(self.first) < LETTERS_SHOWN:
+            self.first.append(letter)
 
 
 @dataclass(frozen=True)
@@ -54,8 +77,8 @@ class Findings:
 
     slowest: Sequence[Mapping[str, Any]]
     """Rows of `documents`, the slowest first."""
-    letters: Mapping[Status, Sequence[Mapping[str, Any]]]
-    """The first dead letters of each status."""
+    letters: Mapping[tuple[Status, bool], Letters]
+    """By status, and by whether it is the reference that cannot be used."""
     warnings: Sequence[tuple[str, str]]
     """Source URI and warning, the first few."""
     documents_with_warnings: int
@@ -105,11 +128,9 @@ def find(run: FinishedRun) -> Findings:
         if row["warnings"]:
             with_warnings += 1
             warnings += [(row["source_uri"], warning) for warning in row["warnings"][: WARNINGS_SHOWN - len(warnings)]]
-    letters: dict[Status, list[Mapping[str, Any]]] = defaultdict(list)
+    letters: dict[tuple[Status, bool], Letters] = {}
     for letter in run.dead_letters():
-        kind = letters[Status(letter["status"])]
-        if len(kind) < LETTERS_SHOWN:
-            kind.append(letter)
+        letters.setdefault((Status(letter["status"]), letter["stage"] == Stage.REFERENCE), Letters()).add(letter)
     example = next(run.rows("text_documents", ["id"]), {"id": ""})["id"]
     return Findings([row for *_, row in sorted(slowest, reverse=True)], letters, warnings, with_warnings, example)
 
@@ -130,11 +151,13 @@ def show(run: FinishedRun, console: Console, seconds: float | None = None) -> No
         console.print(Text(f"and {counted(attachments['total'], 'attachment')} of mails: {statuses}"))
     if manifest["counts"]["by_format"]:
         console.print()
-        console.print(_format_table(manifest["counts"]["by_format"]))
+        table = _format_table(manifest["counts"]["by_format"])
+        table.width = Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
+        console.print(table, crop=False)  # a narrow terminal wraps it, and loses no figure
     _show_kernel(manifest, console)
     _show_slowest(findings, console)
     _show_warnings(findings, console)
-    _show_letters(run, findings, console)
+    _show_letters(findings, console)
     _show_places(run, console)
     _show_next(run, findings, console)
 
@@ -165,7 +188,20 @@ def _show_head(run: FinishedRun, console: Console, seconds: float | None) -> Non
         f"{span_of_time(counts['decode_seconds'])} of decoding" if counts["decode_seconds"] else "",
     ]
     console.print(Text(", ".join(fact for fact in facts if fact)), soft_wrap=True)
+    if partial := partial_run(run.manifest):
+        console.print(Text(partial, style="bold yellow"), soft_wrap=True)
     console.print()
+
+
+def partial_run(manifest: Mapping[str, Any]) -> str:
+    """The sentence for a run that was asked for a part of a library; empty: it was not."""
+    options, matched = manifest["options"], manifest["invariant"]["matched"]
+    if options["limit"] is not None and matched >= options["limit"]:
+        what = counted(matched, "reference")
+        return f"This run holds the first {what} only (--limit {options['limit']}), {PARTIAL}"
+    if not options["inputs"] and all(re.search(r"(^|/)dead_letters(/|$)", place) for place in options["references"]):
+        return f"This run holds only documents that had failed (its --references are dead letters), {PARTIAL}"
+    return ""
 
 
 def _style(status: Status) -> str:
@@ -187,15 +223,15 @@ def _status_table(counts: Mapping[str, Any]) -> Table:
 
 
 def _format_table(by_format: Mapping[str, Mapping[str, Any]]) -> Table:
-    table = _plain_table("Format", "Documents", "ok", "failed", "Bytes", "Characters", "Seconds")
+    statuses = [status for status in Status if any(status.value in facts["by_status"] for facts in by_format.values())]
+    table = _plain_table("Format", "Documents", *(status.value for status in statuses), "Bytes", "Characters", "Seconds")
     for mime_type, facts in sorted(by_format.items(), key=lambda item: (-item[1]["documents"], item[0])):
         known = by_mime_type(mime_type)
-        failed = sum(count for name, count in facts["by_status"].items() if Status(name).is_dead_letter)
+        counts = [(status, facts["by_status"].get(status.value, 0)) for status in statuses]
         table.add_row(
             Text(known.name if known else shortened(printable(mime_type), 40)),
             number(facts["documents"]),
-            number(facts["by_status"].get(Status.OK.value, 0)),
-            Text(number(failed), style=DEAD_STYLE if failed else ""),
+            *(Text(number(count), style=DEAD_STYLE if count and status.is_dead_letter else "") for status, count in counts),
             size(facts["size_bytes"]),
             number(facts["text_chars"]),
             f"{facts['decode_seconds']:,.1f}",
@@ -220,33 +256,32 @@ def _name(uri: str) -> str:
 def _show_warnings(findings: Findings, console: Console) -> None:
     if not findings.documents_with_warnings:
         return
-    _heading(console, f"Warnings: {counted(findings.documents_with_warnings, 'document')} decoded with something known to be missing")
+    _heading(console, f"Warnings: {counted(findings.documents_with_warnings, 'document')} of which something is known to be missing")
     for uri, warning in findings.warnings:
         console.print(Text(f"  {_name(uri)}: {shortened(printable(warning), 200)}"), soft_wrap=True)
     if findings.documents_with_warnings > len({uri for uri, _ in findings.warnings}):
         console.print(Text("  and more: the column `warnings` of the dataset `documents` has them all", style="dim"))
 
 
-def _show_letters(run: FinishedRun, findings: Findings, console: Console) -> None:
-    total = run.manifest["datasets"]["dead_letters"]["rows"]
-    if not total:
+def _show_letters(findings: Findings, console: Console) -> None:
+    if not findings.letters:
         return
-    by_status: dict[str, int] = defaultdict(int)
-    for counts in (run.manifest["counts"]["by_status"], run.manifest["counts"]["attachments"]["by_status"]):
-        for name, count in counts.items():
-            by_status[name] += count
-    _heading(console, f"Dead letters: {counted(total, 'document')} not decoded")
-    for status in Status:
-        letters = findings.letters.get(status)
-        if not letters:
-            continue
-        head = Text("  ").append(f"{status.value} ({number(by_status[status.value])})", style=DEAD_STYLE)
-        console.print(head.append(f": {WHAT_TO_DO[status]}", style="dim"), soft_wrap=True)
-        for letter in letters:
+    documents, attachments = (sum(getattr(kind, name) for kind in findings.letters.values()) for name in ("documents", "attachments"))
+    _heading(console, f"Dead letters: {_documents(counted(documents, 'document'), attachments)} not decoded")
+    for (status, of_reference), letters in sorted(findings.letters.items(), key=lambda item: (list(Status).index(item[0][0]), item[0][1])):
+        head = Text("  ").append(f"{status.value} ({_documents(number(letters.documents), letters.attachments)})", style=DEAD_STYLE)
+        remedy = OF_REFERENCE if of_reference else WHAT_TO_DO[status].format(program=program())
+        console.print(head.append(f": {remedy}", style="dim"), soft_wrap=True)
+        for letter in letters.first:
             console.print(Text(f"    {_name(letter['source_uri'])}: {shortened(printable(letter['message']), 300)}"), soft_wrap=True)
-        more = by_status[status.value] - len(letters)
+        more = letters.documents + letters.attachments - len(letters.first)
         if more > 0:
             console.print(Text(f"    and {number(more)} more", style="dim"))
+
+
+def _documents(documents: str, attachments: int) -> str:
+    """Attachments apart: the other figures count references."""
+    return f"{documents} and {counted(attachments, 'attachment')}" if attachments else documents
 
 
 def _show_places(run: FinishedRun, console: Console) -> None:
@@ -262,19 +297,19 @@ def _show_places(run: FinishedRun, console: Console) -> None:
 
 
 def _show_next(run: FinishedRun, findings: Findings, console: Console) -> None:
-    output = shlex.quote(printable(run.output))
     steps = []
     if findings.letters:
-        letters = shlex.quote(printable(filesystem.join(run.folder, "dead_letters", "*.jsonl")))
+        has_options = run.manifest["options"]["runner"] != DEFAULT_RUNNER
         steps.append(
-            "The same command decodes only what is new, changed or was away; with --retry-failed all dead letters again. Only them:"
+            (
+                "The same command decodes only what is new, changed or was away. With all dead letters tried again"
+                + (" (and the options of the runner):" if has_options else ":"),
+                backfill_again(run.manifest, run.output, "--retry-failed"),
+            )
         )
-        steps.append(f"{DECODER} backfill --references {letters} --output {output} --retry-failed")
     if findings.example_id:
-        steps.append("Where a text comes from:")
-        steps.append(f"{DECODER} trace {findings.example_id} --output {output}")
-    steps.append("This summary again:")
-    steps.append(f"{DECODER} report {output} --run {run.run_id}")
+        steps.append(("Where a text comes from:", command("trace", findings.example_id, "--output", run.output)))
+    steps.append(("This summary again:", command("report", run.output, "--run", run.run_id)))
     _heading(console, "How to go on")
-    for step in steps:
-        console.print(Text(f"    {step}" if step.startswith(DECODER) else f"  {step}"), soft_wrap=True)
+    for text, typed in steps:
+        console.print(Text(f"  {text}\n    {typed}"), soft_wrap=True)

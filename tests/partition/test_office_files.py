@@ -334,7 +334,7 @@ def test_pptx_slides_are_pages_blank_and_hidden_ones_too(partition):
         (2, "Title", "Second slide"),
         (2, "Image", found.elements[3].text),
     ]
-    assert (found.page_based, found.page_count) == (True, 3)
+    assert (found.page_based, found.page_count, found.page_names) == (True, 3, {1: "First slide", 2: "Second slide"})
     assert found.page_sizes == {1: (720.0, 540.0), 2: (720.0, 540.0), 3: (720.0, 540.0)}
     assert found.warnings == ["Hidden slides are included: 2."]
     assert found.elements[3].coordinates == (0.1, 0.266667, 0.5, 0.666667)
@@ -516,6 +516,7 @@ def test_odp_slides_are_pages_with_titles_lists_and_pictures(partition):
         (2, "Image", None, ""),
     ]
     assert (found.page_count, found.elements[3].picture.width) == (2, 40)
+    assert found.page_names == {1: "First", 2: "Second\nline"}
     assert found.warnings == ["Its speaker notes are not decoded."]
 
 

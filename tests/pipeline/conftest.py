@@ -1,5 +1,6 @@
 """A finished run made by hand, with ids that can be written out in a test."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
+from pipeline.graph import facts
+from pipeline.options import parse_backfill
 from transforms.model import DecodedDocument, DocumentReference, Element, ImageEntity, Picture, Span, Stage, Status, TextEntity
 from transforms.sinks.manifest import build_manifest, write_manifest
 from transforms.sinks.write import shard_of, write_shard
@@ -128,6 +131,8 @@ def output(tmp_path):
         (path / place).parent.mkdir(parents=True, exist_ok=True)
         outcome = write_commit(path / place, group, fingerprint=FINGERPRINT)
         staged.append(StagedDocument(place, str(index), outcome.document_id, group[0].source_uri, outcome.status, size=group[0].size_bytes))
+    asked = facts(str(path), parse_backfill(["--input", "/library", "--output", str(path)])[0])
+    about = json.loads(json.dumps({"settings": asked.settings, "options": asked.options}))
     results = [write_shard(str(path), RUN, shard, 2, [one for one in staged if shard_of(one, 2) == shard]) for shard in range(2)]
     manifest = build_manifest(
         run_id=RUN,
@@ -137,7 +142,8 @@ def output(tmp_path):
         shards=2,
         results=results,
         fingerprint=FINGERPRINT,
-        settings={},
+        settings=about["settings"],
+        options=about["options"],
     )
     write_manifest(str(path), manifest)
     return Output(path, manifest)

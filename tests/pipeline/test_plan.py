@@ -79,16 +79,27 @@ def test_references_that_cannot_be_used_are_told(settings, tmp_path):
     file.write_text('{"uri": "file:///nowhere/a.pdf", "kind": "text/html; charset=utf-8"}\nnot json \x1b[2J\n')
     plan = make_plan(settings("--references", str(file)))
     assert plan.formats["HTML"].documents == 1
-    assert plan.formats["unusable reference"].documents == 1
+    assert plan.formats["unusable reference"] == FormatPlan(1, 0, 0, 0)
     text = shown(plan, settings())
+    assert text.splitlines()[-1] == (
+        "4 documents would be decoded; 1 reference cannot be used, and would be dead letters. This was a dry run: nothing was written."
+    )
     assert "/references.jsonl#line=2: " in text
     assert "\x1b" not in text
+
+
+def test_a_list_of_problems_that_is_cut_says_so(settings, tmp_path):
+    file = tmp_path / "references.jsonl"
+    file.write_text("no json\n" * 7)
+    lines = shown(make_plan(settings("--references", str(file))), settings()).splitlines()
+    assert sum("/references.jsonl#line=" in line for line in lines) == 5
+    assert "- and 2 more" in lines
 
 
 def test_the_table_has_a_total_and_says_that_nothing_was_written(settings, tmp_path):
     text = shown(make_plan(settings()), settings())
     assert [line.split() for line in text.splitlines()[:5]] == [
-        ["Format", "Documents", "Bytes", "Already", "staged", "To", "decode", "Missing", "here"],
+        ["Format", "Documents", "Bytes", "Already", "staged", "To", "decode", "Tools", "missing", "here"],
         ["Plain", "text", "1", "10", "bytes", "0", "1"],
         ["CSV", "1", "8", "bytes", "0", "1"],
         ["to", "be", "detected", "1", "13", "bytes", "0", "1"],

@@ -7,6 +7,7 @@ from pipeline import doctor, preflight
 from pipeline.options import parse_backfill
 from transforms.errors import UsageError
 from transforms.settings import DecodeSettings, Strategy
+from transforms.storage import filesystem
 
 
 def sentence_of(check, *arguments, **facts):
@@ -118,6 +119,27 @@ def test_an_input_that_is_not_there(tmp_path, library):
     assert sentence_of(preflight.check_sources, ("nosuch://x/y",), (), "out") == (
         "--input nosuch://x/y: there is no file system for nosuch:// here: use a local path, or one of gs://, s3://, azfs:// or hdfs://."
     )
+
+
+@pytest.fixture
+def no_file_systems(monkeypatch):
+    """Whatever is installed, the packages of the object stores are not."""
+    known = {scheme: (extra, "no_such_package") for scheme, (extra, _) in filesystem.FILE_SYSTEMS.items()}
+    monkeypatch.setattr(filesystem, "FILE_SYSTEMS", known)
+    filesystem._missing_scheme.cache_clear()
+    yield
+    filesystem._missing_scheme.cache_clear()
+
+
+@pytest.mark.parametrize(("scheme", "extra"), [("gs", "gcp"), ("s3", "aws"), ("azfs", "azure"), ("hdfs", "hadoop")])
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_store_whose_package_is_missing_is_told_with_its_extra(settings, no_file_systems, scheme, extra, dry_run):
+    beam = doctor.version_of("apache-beam")
+    remedy = f"there is no file system for {scheme}:// here: pip install 'apache-beam[{extra}]=={beam}'."
+    place = f"{scheme}://a/b/c"
+    for flag, facts in (("--input", {"inputs": (place,)}), ("--references", {"references": (place,)}), ("--output", {"output": place})):
+        asked = replace(settings, dry_run=dry_run, **facts)
+        assert sentence_of(preflight.check, asked, ["--runner=DirectRunner"]) == f"{flag} {place}: {remedy}"
 
 
 def test_an_output_that_cannot_be_one(tmp_path):

@@ -43,6 +43,28 @@ def test_lines_come_at_most_every_interval_and_once_at_the_end(plain):
     ]
 
 
+def test_the_last_line_is_not_printed_twice(plain):
+    progress, clock, stream = plain
+    with progress:
+        progress.found(1, 0)
+        clock.now += 5
+        progress.tick()
+        progress.done("ok", 0)
+        for _ in range(3):  # the datasets are written
+            clock.now += 5
+            progress.tick()
+    assert stream.getvalue().splitlines() == [
+        "0:05  0 of 1 document (0 %), 0 failed, starting the decoders",
+        "0:10  1 of 1 document (100 %), 6.0 a minute, 0 failed",
+    ]
+
+
+def test_until_the_first_document_is_decoded_the_decoders_are_starting():
+    assert Tally(found=3, staged=1).bar_line() == "starting the decoders  1/3  0 failed"
+    assert Tally(found=3, staged=1, decoded=1).bar_line() == "2/3  0 failed"
+    assert Tally(found=1, staged=1).bar_line() == "1/1  0 failed"
+
+
 def test_the_time_left_weighs_documents_and_bytes_alike():
     tally = Tally(found=10, found_bytes=1000, decoded=8, decoded_bytes=200, seconds=50.0)
     assert tally.seconds_left == pytest.approx(50.0)
@@ -125,4 +147,4 @@ def test_the_thread_of_its_own_writes_lines_and_ends():
         assert written.wait(30)
         thread = progress._thread
     assert not thread.is_alive()
-    assert "0 of 1 document (0 %), 0 failed" in stream.getvalue()
+    assert "0 of 1 document (0 %), 0 failed, starting the decoders" in stream.getvalue()

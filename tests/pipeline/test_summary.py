@@ -4,7 +4,7 @@ import unicodedata
 import pytest
 from rich.console import Console
 
-from pipeline.report.finished_run import open_run
+from pipeline.report.finished_run import FinishedRun, open_run
 from pipeline.report.summary import find, show, too_many_failures
 from transforms.model import Status
 
@@ -39,12 +39,23 @@ def test_counts_by_status_add_up_to_all_references(lines):
 
 
 def test_counts_by_format_name_the_format(lines):
-    assert [line.split()[:4] for line in block(lines, "Format")] == [
-        ["unknown", "8", "0", "8"],
-        ["PDF", "1", "1", "0"],
-        ["DOCX", "1", "1", "0"],
-        ["EML", "1", "0", "0"],
+    rows = [line.split() for line in block(lines, "Format")]
+    assert next(line.split() for line in lines if line.startswith("Format"))[:6] == [
+        "Format", "Documents", "ok", "empty", "corrupt", "fetch_failed",
+    ]  # fmt: skip
+    assert [row[:6] for row in rows] == [
+        ["unknown", "8", "0", "0", "1", "7"],
+        ["PDF", "1", "1", "0", "0", "0"],
+        ["DOCX", "1", "1", "0", "0", "0"],
+        ["EML", "1", "0", "1", "0", "0"],
     ]
+    assert all(int(row[1]) == sum(map(int, row[2:6])) for row in rows)
+
+
+def test_no_figure_is_lost_in_a_narrow_terminal(output):
+    stream = io.StringIO()
+    show(open_run(str(output.path)), Console(file=stream, width=30, highlight=False, markup=False))
+    assert any(line.split() == ["unknown", "8", "0", "0", "1", "7", "160", "bytes", "0", "0.0"] for line in stream.getvalue().splitlines())
 
 
 def test_slow_documents_and_warnings_are_named(lines):
@@ -65,7 +76,7 @@ def test_dead_letters_have_their_reason_and_what_helps(lines):
 
 def test_it_ends_with_what_to_type_next(lines, output):
     assert [line.strip() for line in block(lines, "How to go on") if line.startswith("    ")] == [
-        f"universal-decoder backfill --references '{output.path}/runs/first/dead_letters/*.jsonl' --output {output.path} --retry-failed",
+        f"universal-decoder backfill --input /library --output {output.path} --retry-failed",
         f"universal-decoder trace urn:section:00000000-0000-5000-8000-000000000003 --output {output.path}",
         f"universal-decoder report {output.path} --run first",
     ]
@@ -78,7 +89,60 @@ def test_nothing_of_it_can_control_the_terminal(lines):
 
 def test_few_dead_letters_of_each_status_are_held(output):
     findings = find(open_run(str(output.path)))
-    assert {status: len(letters) for status, letters in findings.letters.items()} == {Status.CORRUPT: 1, Status.FETCH_FAILED: 5}
+    assert {status: (len(letters.first), letters.documents) for status, letters in findings.letters.items()} == {
+        (Status.CORRUPT, False): (1, 1),
+        (Status.FETCH_FAILED, False): (5, 7),
+    }
+
+
+def letter(uri, status=Status.FETCH_FAILED, stage="fetch", reference=""):
+    return {"source_uri": uri, "status": status.value, "stage": stage, "message": "Why.", "reference": {"uri": reference or uri}}
+
+
+def shown_with(output, monkeypatch, *letters, **options):
+    run = open_run(str(output.path))
+    run.manifest["options"].update(options)
+    monkeypatch.setattr(FinishedRun, "dead_letters", lambda self: iter(letters))
+    stream = io.StringIO()
+    show(run, Console(file=stream, width=200, highlight=False, markup=False))
+    return [line.rstrip() for line in stream.getvalue().split("\n")]
+
+
+def test_attachments_are_counted_apart(output, monkeypatch):
+    one = letter("file:///mail.eml#attachment=1", Status.CORRUPT, "partition", "file:///mail.eml")
+    lines = shown_with(output, monkeypatch, letter("file:///b", Status.CORRUPT, "partition"), one, one, letter("file:///c"))
+    assert [line for line in block(lines, "Dead letters: 2 documents and 2 attachments not decoded") if line[2] != " "] == [
+        "  corrupt (1 and 2 attachments): their bytes are damaged: store them again",
+        "  fetch_failed (1): the next run tries them again",
+    ]
+
+
+def test_what_is_wrong_with_a_reference_is_to_be_corrected(output, monkeypatch):
+    lines = shown_with(output, monkeypatch, letter("file:///r.jsonl#line=2", stage="reference"), letter("file:///c"))
+    assert [line for line in block(lines, "Dead letters: 2 documents not decoded") if line[2] != " "] == [
+        "  fetch_failed (1): the next run tries them again",
+        "  fetch_failed (1): correct what the sentence names: the line, the link, or the rights of the folder",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({}, None),
+        ({"limit": 12}, None),
+        ({"limit": 11}, "This run holds the first 11 references only (--limit 11), "),
+        ({"inputs": [], "references": ["out/runs/first/dead_letters/*.jsonl"]}, "This run holds only documents that had failed (its "),
+        ({"inputs": ["a"], "references": ["out/runs/first/dead_letters"]}, None),
+        ({"inputs": [], "references": ["refs.jsonl"]}, None),
+    ],
+)
+def test_a_run_of_a_part_says_so(output, monkeypatch, options, sentence):
+    lines = shown_with(output, monkeypatch, **options)
+    found = [line for line in lines if line.startswith("This run holds ")]
+    assert len(found) == (sentence is not None)
+    if sentence:
+        assert found[0].startswith(sentence)
+        assert found[0].endswith("not the whole library; while it is the newest, report, trace and the file `latest` mean it.")
 
 
 @pytest.mark.parametrize(("dead", "matched", "allowed"), [(8, 11, None), (8, 11, 1.0), (1, 4, 0.25), (0, 5, 0.0), (0, 0, 0.0)])

@@ -1,12 +1,15 @@
 import io
+import shutil
 import unicodedata
 
 import pytest
 from rich.console import Console
 
+from pipeline.options import TraceSettings
 from pipeline.report.finished_run import open_run
-from pipeline.trace import read_statements, show, trace
+from pipeline.trace import main, read_statements, show, trace, trace_in
 from transforms.errors import UsageError
+from transforms.sinks.manifest import write_manifest
 
 PDF = "https://example.org/report"
 PAGE_1 = "urn:page:00000000-0000-5000-8000-000000000001"
@@ -92,19 +95,50 @@ def test_an_activity_leads_to_what_it_used(run):
         ),
         (
             "page 3",
-            "'page 3' is not an id: give urn:page:..., urn:section:..., urn:image:..., or the id or URI of a document.",
+            "Run first does not know 'page 3': give urn:page:..., urn:section:..., urn:image:..., or the id, the URI or the path of a "
+            "document.",
         ),
         (
             "urn:page:0",
-            "Run first does not know urn:page:0: ids change with the settings, the bytes and the decoder's version, so it may be of "
-            "another run (--run).",
+            "Run first does not know urn:page:0: ids change with the settings, the bytes and the decoder's version.",
         ),
     ],
 )
 def test_an_unknown_id_gives_a_sentence(run, identifier, sentence):
     with pytest.raises(UsageError) as caught:
-        trace(run, identifier)
+        trace_in([run], identifier)
     assert caught.value.sentence == sentence
+
+
+@pytest.mark.parametrize("place", ["/library/report.pdf", "file:///library/report%2Epdf", "../library/report.pdf"])
+def test_a_document_is_found_by_its_path(run, place, monkeypatch):
+    monkeypatch.chdir("/usr")
+    assert [link.id for link in trace(run, place)] == [PDF]
+
+
+@pytest.fixture
+def newer_run(output):
+    """A newer run, in name before the other, without the last's PDF and its pages."""
+    manifest = {**output.manifest, "run_id": "another", "finished_at": "2026-02-01T00:00:00Z"}
+    shutil.copytree(output.path / "runs/first", output.path / "runs/another")
+    manifest["datasets"] = {name: {**facts, "parts": []} for name, facts in manifest["datasets"].items()}
+    write_manifest(str(output.path), manifest)
+
+
+def test_what_the_newest_run_does_not_know_is_looked_up_in_the_others(output, newer_run):
+    stream = io.StringIO()
+    main(TraceSettings(SECTION_2, str(output.path), None, False), Console(file=stream, width=300, highlight=False, markup=False))
+    assert stream.getvalue().splitlines()[-1] == f"Run first in {output.path} (the newest, another, does not know it)"
+
+
+def test_a_run_that_is_named_is_the_only_one_searched(output, newer_run):
+    for settings, sentence in (
+        (TraceSettings(SECTION_2, str(output.path), "another", False), f"Run another does not know {SECTION_2}: "),
+        (TraceSettings("urn:page:0", str(output.path), None, False), "The runs another and first do not know urn:page:0: "),
+    ):
+        with pytest.raises(UsageError) as caught:
+            main(settings, Console(file=io.StringIO()))
+        assert caught.value.sentence.startswith(sentence)
 
 
 def test_the_text_is_bounded_unless_full_is_asked_for(run):

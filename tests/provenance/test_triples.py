@@ -229,6 +229,26 @@ def test_the_metadata_of_the_reference_is_merged():
     assert graph[str(publisher)] == {LABEL: [Literal("Press")]}
 
 
+def test_what_the_reference_says_takes_the_place_of_what_the_document_says_of_itself():
+    metadata = [["", f"<{DC}{name}>", f'"{value}"'] for name, value in (("title", "A"), ("creator", "B"), ("date", "2024"))]
+
+    graph = read(decoded(title="Untitled1", creator="Admin", date="1970-01-01", metadata=json.dumps(metadata)))
+
+    assert {name: graph[DOCUMENT][name] for name in (DC + "title", LABEL, DC + "creator", DC + "date")} == {
+        DC + "title": [Literal("A")],
+        LABEL: [Literal("A")],
+        DC + "creator": [Literal("B")],
+        DC + "date": [Literal("2024")],
+    }
+
+
+def test_what_the_reference_says_of_something_else_takes_no_place():
+    graph = read(decoded(creator="Ada", metadata=json.dumps([["<urn:other>", f"<{DC}creator>", '"Bob"']])))
+
+    assert graph[DOCUMENT][DC + "creator"] == [Literal("Ada")]
+    assert graph["urn:other"] == {DC + "creator": [Literal("Bob")]}
+
+
 @pytest.mark.parametrize(
     ("metadata", "problem"),
     [

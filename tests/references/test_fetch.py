@@ -14,8 +14,9 @@ from apache_beam.io.filesystem import BeamIOError
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.references import fetch as fetch_module
 from transforms.references.fetch import Backoff, fetch
-from transforms.references.listing import list_files
+from transforms.references.listing import find_version, list_files
 from transforms.references.manifest_files import read_references
+from transforms.storage import filesystem
 
 LIMIT = 3_000_000
 
@@ -143,7 +144,7 @@ def test_failures_that_may_pass_are_tried_again_with_growing_delays(tmp_path: Pa
     [
         ("shelf://b/gone", None, "There is no file shelf://b/gone."),
         ("shelf://b/a", PermissionError(errno.EACCES, "denied"), "shelf://b/a may not be read: permission denied."),
-        ("nowhere://b/a", None, "nowhere://b/a cannot be read: "),
+        ("nowhere://b/a", None, "nowhere://b/a cannot be read: there is no file system for nowhere:// here: use a local path, or one of "),
         ("file://host/a", None, "file://host/a names the file of another host: use file:///, or a plain path."),
     ],
 )
@@ -152,6 +153,19 @@ def test_what_will_not_pass_is_tried_once(tmp_path: Path, store: Any, uri: str, 
     delays: list[float] = []
     assert failure(DocumentReference(uri=uri), tmp_path / "copy", Backoff(sleep=delays.append))[2].startswith(sentence)
     assert delays == []
+
+
+def test_a_store_whose_package_is_missing_costs_its_documents_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Beam 2.77.0 raises a RuntimeError for it, once its options are set: as in every worker.
+    monkeypatch.setattr(filesystem, "FILE_SYSTEMS", {"s3": ("aws", "no_such_package")})
+    filesystem._missing_scheme.cache_clear()
+    filesystem.configure()
+    reference = DocumentReference("s3://b/a")
+    assert find_version(reference) == reference
+    assert failure(reference, tmp_path / "copy")[2].startswith(
+        "s3://b/a cannot be read: there is no file system for s3:// here: pip install 'apache-beam[aws]=="
+    )
+    filesystem._missing_scheme.cache_clear()
 
 
 def test_a_full_or_missing_work_folder_is_not_blamed_on_the_document(tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ def test_paths_in_an_object_store(store: Any) -> None:
     ("line", "problem"),
     [
         (b'{"uri": ', "is no JSON: Expecting value at column 8"),
+        (b'{"uri": "a', "is no JSON: Unterminated string starting at column 9"),
         (b"7", "is no JSON object: 7"),
         (b"x{}", "is no JSON: Expecting value at column 1"),
         (b'{"uri":' + b"[" * 100_000, "is no JSON: maximum recursion depth exceeded while decoding a JSON array from a unicode string"),
@@ -124,12 +125,20 @@ def test_paths_in_an_object_store(store: Any) -> None:
             {"uri": "a", "document_id": "urn:a b"},
             'its document_id "urn:a b" is no absolute IRI (such as https://example.org/doc/7 or urn:doc:7)',
         ),
-        ({"uri": "a", "metadata": 7}, "its metadata cannot be read: is a number, not an object or an array of triples"),
+        (
+            {"uri": "a", "metadata": 7},
+            'its metadata cannot be read: is a number, not an object such as {"creator": "A. Author"} or an array of triples',
+        ),
         ({"uri": "a", "title": ["x"]}, 'its title is ["x"], not a text'),
         (b'{"uri": "a", "title": "\\ud83d"}', 'its title is not UTF-8: "\\ud83d"'),
         ({"uri": "a\0b"}, "its uri holds a NUL character"),
         ({"uri": "data:text/plain;base64,YQ=="}, "its uri is a data: URI; put the base64 alone into data"),
         ({"uri": "file://host/a"}, "its uri cannot be used: file://host/a names the file of another host: use file:///, or a plain path"),
+        (
+            {"uri": "http://example.org/a.pdf"},
+            'its uri "http://example.org/a.pdf" cannot be used: there is no file system for http:// here: use a local path, or one of '
+            "gs://, s3://, azfs:// or hdfs://",
+        ),
         ({"uri": "a", "size": "big"}, 'its size "big" is no number of bytes'),
         ({"uri": "a", "size": -7}, "its size -7 is no number of bytes"),
         ({"reference": {"title": "x"}}, "is a dead letter whose reference has no uri"),

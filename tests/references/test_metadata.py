@@ -102,9 +102,9 @@ def test_json_text_and_dates_of_parquet() -> None:
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        (7, "is a number, not an object or an array of triples"),
-        ("no json", "is a text that is no JSON (Expecting value: line 1 column 1 (char 0))"),
-        ('"text"', "is a text, not an object or an array of triples"),
+        (7, 'is a number, not an object such as {"creator": "A. Author"} or an array of triples'),
+        ("no json", "is a text that is no JSON (Expecting value at column 1)"),
+        ('"text"', 'is a text, not an object such as {"creator": "A. Author"} or an array of triples'),
         ([["a", "b"]], "triple 1: is an array of 2, not [subject, predicate, object]"),
         ([["", "urn:p", "x"], ["no iri", "urn:p", "x"]], 'triple 2: "no iri" is no absolute IRI'),
         ([{"s": "urn:s", "p": "urn:p"}], 'triple 1: has no "p" or no "o"'),
@@ -114,8 +114,21 @@ def test_json_text_and_dates_of_parquet() -> None:
         ([["", "urn:p", '"x"^^<int>']], "triple 1: its datatype <int> is no absolute IRI"),
         ([["", "urn:p", {"t": "t", "tr": {}}]], 'triple 1: {"t": "t", "tr": {}} is no term that is known here'),
         ([["", "urn:p", {"t": "l", "v": "x", "ln": "not a tag"}]], "triple 1: not a language tag: 'not a tag'"),
-        ({"two words": "x"}, '"two words" is no absolute IRI'),
-        ({"creator": [["x"]]}, "the value of creator is an array of 1, not a text, a number or a term"),
+        (
+            {"two words": "x"},
+            'its key "two words" is none of: a name (such as creator), a name with one of the prefixes dc, dcterms, rdf, rdfs, prov, '
+            "schema, tg, an absolute IRI",
+        ),
+        (
+            {"creator": [["x"]]},
+            'the value ["x"] of its key "creator" is none of: a text, a number, true or false, an array of these, '
+            'a term such as {"t": "l", "v": "text"}',
+        ),
+        (
+            {"creator": {"name": "Ada"}},
+            'the value {"name": "Ada"} of its key "creator" is none of: a text, a number, true or false, an array of these, '
+            'a term such as {"t": "l", "v": "text"}',
+        ),
         ("[" * 100_000, "is a text that is no JSON (maximum recursion depth exceeded while decoding a JSON array from a unicode string)"),
     ],
 )

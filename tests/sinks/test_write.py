@@ -94,6 +94,7 @@ def test_of_one_document_id_the_first_in_uri_order_is_kept_and_nothing_of_the_ot
     assert rows[2]["reason"] == (
         "Its document id is that of file:///library/a, but its bytes are others: give each document an id of its own."
     )
+    assert [row["warnings"] for row in rows[1:]] == [[], [rows[2]["reason"]]]
     assert (rows[1]["text_chars"], rows[1]["image_count"], rows[1]["size_bytes"]) == (None, None, 100)
     assert {row["source_uri"] for row in read(output, "text_documents") + read(output, "images")} == {"file:///library/a"}
     alone = write(output, first, run_id="r2")

@@ -22,6 +22,9 @@ _Statements = Iterator[tuple[str, Term]]
 """Predicate IRIs and objects about one subject."""
 
 _GRAPH = vocabulary_term(vocabulary.SOURCE_GRAPH)
+_TITLE, _LABEL = vocabulary_term(vocabulary.DC_TITLE), vocabulary_term(vocabulary.RDFS_LABEL)
+_STATED_FIRST = (_TITLE, _LABEL, vocabulary_term(vocabulary.DC_DATE), vocabulary_term(vocabulary.DC_CREATOR))
+"""Predicates of which the reference's own metadata, where it has them, take the place of what the document says."""
 
 
 def describe(document: DecodedDocument, *, started_at: str, fingerprint: str) -> Iterator[Quad]:
@@ -43,11 +46,25 @@ def describe(document: DecodedDocument, *, started_at: str, fingerprint: str) ->
         return
     subject = _document_term(document.document_id)
     stated, _ = read_metadata(document.metadata, document.document_id)
-    said = dict.fromkeys((*_quads(subject, _document(document, started_at=started_at, fingerprint=fingerprint)), *stated))
+    known = _quads(subject, _document(document, started_at=started_at, fingerprint=fingerprint))
+    said = dict.fromkeys((*_without_stated(known, stated), *stated))
     yield from said
     for quad in _derivations(document, started_at=started_at, fingerprint=fingerprint):
         if not stated or quad not in said:  # metadata may have said anything
             yield quad
+
+
+def _without_stated(known: list[Quad], stated: list[Quad]) -> list[Quad]:
+    """What a document says of itself, less what its reference says better: a library knows its authors and dates, a file has what its
+    template had. A title that is stated becomes the label, too."""
+    about = {(quad.subject, quad.predicate): quad.object for quad in reversed(stated)}
+    left = []
+    for quad in known:
+        if quad.predicate == _LABEL and quad[:2] not in about and (quad.subject, _TITLE) in about:
+            left.append(quad._replace(object=about[quad.subject, _TITLE]))
+        elif quad.predicate not in _STATED_FIRST or quad[:2] not in about:
+            left.append(quad)
+    return left
 
 
 def read_metadata(metadata: str, document_id: str) -> tuple[list[Quad], list[str]]:

@@ -20,7 +20,7 @@ from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.references.listing import MissingInput, kind_of, local_version, path_of
 from transforms.references.manifest_files import read_inline
 from transforms.storage import s3
-from transforms.storage.filesystem import open_read, reason_of
+from transforms.storage.filesystem import missing_file_system, open_read, reason_of
 
 CHUNK_BYTES = 1 << 20
 
@@ -116,6 +116,8 @@ def _fetch_once(reference: DocumentReference, destination: Path, limit_bytes: in
             return target.write(data)
     path = path_of(reference.uri)
     if path is None:
+        if missing := missing_file_system(reference.uri):
+            raise _failed(f"{reference.uri} cannot be read: {missing}.")
         return _copy(reference, destination, limit_bytes)
     _check_file(reference, path, limit_bytes)
     count = _copy(reference, destination, limit_bytes)

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from transforms.errors import UsageError
 from transforms.model import DocumentReference
 from transforms.storage import s3
-from transforms.storage.filesystem import is_local, local_path, quote_segment, reason_of, to_uri
+from transforms.storage.filesystem import is_local, local_path, missing_file_system, quote_segment, reason_of, to_uri
 
 ANY_DEPTH = "**"
 _GLOB = re.compile(r"[*?\[]")
@@ -127,6 +127,8 @@ def find_version(reference: DocumentReference) -> DocumentReference:
             if not stat.S_ISREG(status.st_mode):
                 return reference
             return reference._replace(size=status.st_size, version=local_version(status))
+        if missing_file_system(reference.uri):
+            return reference
         file = _stat_remote(reference.uri)
         return reference._replace(size=file.size, version=file.version) if file else reference
     except (OSError, ValueError, MissingInput):
@@ -339,6 +341,8 @@ def match_remote(pattern: str, limit: int | None = None) -> Iterator[RemoteFile]
     Raises:
       MissingInput: the scheme has no file system here, or the store cannot be reached or read.
     """
+    if missing := missing_file_system(pattern):
+        raise MissingInput(f"{pattern}: {missing}.")
     try:
         if not pattern.endswith("/") and (file := _stat_remote(pattern)):
             yield file

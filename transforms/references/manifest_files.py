@@ -33,7 +33,7 @@ from typing import Any, BinaryIO, NamedTuple
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.references.listing import MissingInput, find_version, list_files
 from transforms.references.metadata import canonical_metadata, is_iri
-from transforms.storage.filesystem import is_local, local_path, open_read, reason_of, to_uri
+from transforms.storage.filesystem import FILE_SYSTEMS, is_local, local_path, missing_file_system, open_read, reason_of, to_uri
 
 FIELDS = ("document_id", "uri", "data", "kind", "title", "collection", "metadata", "size", "version", "etag")
 LINE_BYTES = 256 << 20
@@ -242,20 +242,23 @@ def _resolve(named: str, file: str) -> str:
         raise _MalformedError("its uri is a data: URI; put the base64 alone into data")
     if named[:6].lower() == "file:/" and named[6:7] != "/":
         named = "file://" + named[5:]  # RFC 8089 allows both
+    scheme = _SCHEME.match(named)
+    if scheme and scheme[1].lower() not in FILE_SYSTEMS and (missing := missing_file_system(named)):  # http://: no worker has it
+        raise _MalformedError(f"its uri {_shown(named)} cannot be used: {missing}")
     try:
-        if named.startswith("/") or _SCHEME.match(named):
+        if named.startswith("/") or scheme:
             return to_uri(named)
     except ValueError as error:  # file://other-host/
         raise _MalformedError(f"its uri cannot be used: {str(error).rstrip('.')}") from error
     folder = file.rpartition("/")[0]
     if is_local(file):
         return to_uri(posixpath.join(local_path(folder or "/"), named))
-    scheme, _, rest = folder.partition("://")
+    store_scheme, _, rest = folder.partition("://")
     store, _, base = rest.partition("/")
     path = posixpath.normpath(posixpath.join(base, named))
     if path == ".." or path.startswith("../"):
-        raise _MalformedError(f"its uri {_shown(named)} leads out of {scheme}://{store}")
-    return f"{scheme}://{store}/{path}"
+        raise _MalformedError(f"its uri {_shown(named)} leads out of {store_scheme}://{store}")
+    return f"{store_scheme}://{store}/{path}"
 
 
 def _shown(value: object) -> str:
@@ -359,8 +362,8 @@ def _json_object(content: bytes | None) -> Mapping[str, Any]:
     except UnicodeDecodeError as error:
         raise _MalformedError(f"is not UTF-8 (byte 0x{content[error.start]:02x} at column {error.start + 1})") from error
     except (ValueError, RecursionError) as error:
-        detail = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error).partition(";")[0]
-        raise _MalformedError(f"is no JSON: {detail}") from error
+        detail = f"{error.msg.removesuffix(' at')} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise _MalformedError(f"is no JSON: {detail.partition(';')[0]}") from error
     if not isinstance(value, Mapping):
         raise _MalformedError(f"is no JSON object: {_shown(value)}")
     return value

@@ -65,7 +65,8 @@ def canonical_metadata(metadata: Any) -> str:
         try:
             metadata = json.loads(metadata) if metadata.strip() else None
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"is a text that is no JSON ({error})") from error
+            where = f"{error.msg.removesuffix(' at')} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else error
+            raise ValueError(f"is a text that is no JSON ({where})") from error
     if metadata is None or metadata in ("", {}, []):
         return "[]"
     return json.dumps(list(_triples(metadata)), ensure_ascii=False, separators=(",", ":"))
@@ -74,18 +75,40 @@ def canonical_metadata(metadata: Any) -> str:
 def _triples(metadata: Any) -> Iterator[Triple]:
     if isinstance(metadata, Mapping):
         for name, values in metadata.items():
-            predicate = _predicate(name)
+            predicate = _key(name)
             for value in values if isinstance(values, list | tuple) else [values]:
                 if value is not None:
-                    yield ["", predicate, _value(value, f"the value of {name}")]
+                    yield ["", predicate, _known_value(value, name)]
         return
     if not isinstance(metadata, list | tuple):
-        raise ValueError(f"is {_shape(metadata)}, not an object or an array of triples")  # noqa: TRY004 - one kind of error for the caller
+        raise ValueError(  # noqa: TRY004 - one kind of error for the caller
+            f'is {_shape(metadata)}, not an object such as {{"creator": "A. Author"}} or an array of triples'
+        )
     for number, triple in enumerate(metadata, start=1):
         try:
             yield _triple(triple)
         except ValueError as error:
             raise ValueError(f"triple {number}: {error}") from error
+
+
+def _key(name: Any) -> str:
+    try:
+        return _predicate(name)
+    except ValueError:
+        raise ValueError(
+            f"its key {_shown(name)} is none of: a name (such as creator), a name with one of the prefixes {', '.join(PREFIXES)}, "
+            "an absolute IRI"
+        ) from None
+
+
+def _known_value(value: Any, name: str) -> str:
+    try:
+        return _value(value, "it")
+    except ValueError:
+        raise ValueError(
+            f"the value {_shown(value)} of its key {_shown(name)} is none of: a text, a number, true or false, an array of these, "
+            'a term such as {"t": "l", "v": "text"}'
+        ) from None
 
 
 def _triple(triple: Any) -> Triple:
@@ -146,7 +169,7 @@ def _resource(resource: Any) -> str:
             return f"<{PREFIXES[prefixed[1]]}{prefixed[2]}>"
         if is_iri(bare):
             return f"<{bare}>"
-    raise ValueError(f"{json.dumps(resource, ensure_ascii=False, default=str)[:200]} is no absolute IRI")
+    raise ValueError(f"{_shown(resource)} is no absolute IRI")
 
 
 def _value(value: Any, what: str) -> str:
@@ -183,7 +206,7 @@ def _term(term: Mapping[str, Any]) -> str:
         text = _first(term, "v", "value")
         if isinstance(text, str | int | float):
             return _literal(str(text), datatype=_first(term, "dt", "datatype"), language=_first(term, "ln", "language"))
-    raise ValueError(f"{json.dumps(term, ensure_ascii=False, default=str)[:200]} is no term that is known here")
+    raise ValueError(f"{_shown(term)} is no term that is known here")
 
 
 def _first(term: Mapping[str, Any], *names: str) -> Any:
@@ -194,6 +217,10 @@ def _literal(text: str, datatype: Any = "", language: Any = "") -> str:
     if not isinstance(datatype, str) or not isinstance(language, str) or (datatype and not is_iri(datatype)):
         raise ValueError(f"the datatype or language of {text[:80]!r} is none")
     return literal_term(text, datatype=datatype, language=language)
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)[:200]
 
 
 def _shape(value: Any) -> str:

@@ -154,9 +154,8 @@ def _duplicate(row: dict[str, Any], kept_uri: str, kept_rows: Mapping[str, dict[
     uri = twin["source_uri"]
     if twin["source_sha256"] == row["source_sha256"]:
         return documents.as_duplicate(row, uri, f"Its document id and its bytes are those of {uri}.")
-    return documents.as_duplicate(
-        row, uri, f"Its document id is that of {uri}, but its bytes are others: give each document an id of its own."
-    )
+    reason = f"Its document id is that of {uri}, but its bytes are others: give each document an id of its own."
+    return {**documents.as_duplicate(row, uri, reason), "warnings": [reason]}  # unlike of an equal file, the run lacks what is in it
 
 
 def _with_copies(commit: Commit, copies: int) -> Commit:

@@ -19,15 +19,18 @@ may then be there with a truncated or empty file behind it. Commits bear this (t
 
 import errno
 import fcntl
+import importlib.util
 import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 from urllib.parse import quote, unquote_to_bytes
 
 from transforms.errors import JobFailed
@@ -39,6 +42,13 @@ SCRATCH = ".writing"
 """Folder of OUTPUT for what is not whole yet: it must be on the disk of all the rest, as a file is published by renaming it."""
 _COPY_BYTES = 1 << 20
 _TRIES = 10
+FILE_SYSTEMS: Mapping[str, tuple[str, str]] = {
+    "gs": ("gcp", "google.cloud.storage"),
+    "s3": ("aws", "boto3"),
+    "azfs": ("azure", "azure.storage.blob"),
+    "hdfs": ("hadoop", "hdfs"),
+}
+"""Scheme -> the extra of apache-beam that brings its file system, and the package by which it shows (Beam 2.77.0)."""
 
 
 class ListedFile(NamedTuple):
@@ -53,6 +63,53 @@ def is_local(uri: str) -> bool:
     """Whether it is a plain path or a `file:` URI."""
     scheme = _SCHEME.match(uri)
     return scheme is None or scheme[1].lower() == "file"
+
+
+def missing_file_system(uri: str) -> str:
+    """Why nothing of a URI's scheme can be read or written here, and what to do; to end a sentence. Empty: it can.
+
+    Beam itself tells in many ways (2.77.0): a ValueError for gs://, a BeamIOError for hdfs://, for s3:// and azfs:// a RuntimeError,
+    AssertionError or AttributeError at the first use.
+    """
+    scheme = _SCHEME.match(uri)
+    return "" if scheme is None or is_local(uri) else _missing_scheme(scheme[1].lower())
+
+
+def configure(options: Any = None) -> None:
+    """Gives Beam's file systems their options (a region, a host): S3 and Azure work with none but the defaults, and not without any.
+
+    Args:
+      options: Beam's `PipelineOptions`; default: its defaults. A pipeline does this by itself when it runs.
+    """
+    from apache_beam.io.filesystems import FileSystems
+    from apache_beam.options.pipeline_options import PipelineOptions
+
+    FileSystems.set_options(PipelineOptions([]) if options is None else options)
+
+
+@cache
+def _missing_scheme(scheme: str) -> str:
+    if scheme in FILE_SYSTEMS:
+        extra, package = FILE_SYSTEMS[scheme]
+        if _is_installed(package):
+            return ""
+        remedy = f"pip install 'apache-beam[{extra}]=={metadata.version('apache-beam')}'"
+    else:
+        from apache_beam.io.filesystem import FileSystem
+        from apache_beam.io.filesystems import FileSystems  # noqa: F401 - registers those of Beam
+
+        if any(known.scheme() == scheme for known in FileSystem.get_all_subclasses()):
+            return ""
+        *others, last = (f"{known}://" for known in FILE_SYSTEMS)
+        remedy = f"use a local path, or one of {', '.join(others)} or {last}"
+    return f"there is no file system for {scheme}:// here: {remedy}"
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # of a package above it
+        return False
 
 
 def local_path(uri: str) -> str:

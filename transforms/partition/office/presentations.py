@@ -51,6 +51,7 @@ def _document(source: Source, path: Path, properties: Properties) -> Partitioned
         page_based=True,
         page_count=count,
         page_sizes=dict.fromkeys(range(1, count + 1), size) if all(size) else {},
+        page_names={number: name for number, slide in enumerate(presentation.slides, start=1) if (name := _title(slide))},
         title=properties.title,
         creator=properties.creator,
         date=properties.date,
@@ -69,6 +70,11 @@ def _handed_over(presentation: Any) -> Iterator[None]:
         yield
     finally:
         _PptxPartitioner._presentation = original
+
+
+def _title(slide: Any) -> str:
+    shape = slide.shapes.title
+    return shape.text_frame.text.strip() if shape is not None and shape.has_text_frame else ""
 
 
 def _notes(presentation: Any) -> list[str]:
@@ -98,11 +104,17 @@ def partition_odp(source: Source) -> PartitionedDocument:
         mime_type=source.format.mime_type,
         page_based=True,
         page_count=len(pages),
+        page_names={number: name for number, page in enumerate(pages, start=1) if (name := _odp_title(page))},
         title=properties.title,
         creator=properties.creator,
         date=properties.date,
         warnings=["Its speaker notes are not decoded."] if any(_has_notes(page) for page in pages) else [],
     )
+
+
+def _odp_title(page: Any) -> str:
+    frames = (frame for frame in page.iter(f"{DRAW}frame") if frame.get(f"{PRESENTATION}class") == "title")
+    return " ".join(line for frame in frames for line in _lines(frame)).strip()
 
 
 def _slide(page: Any, number: int) -> Iterator[Element]:
