@@ -79,7 +79,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "universal-decoder = pipeline.cli:main",
+            "universal-decoder = pipeline.cli:run_and_exit",
             "universal-decoder-worker = pipeline.flink.worker:main",
         ]
     },

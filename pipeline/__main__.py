@@ -1,8 +1,6 @@
 """`python -m pipeline`. Thin, because Beam's workers import the main module of the process that submits."""
 
-import sys
-
-from pipeline.cli import main
+from pipeline.cli import run_and_exit
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_and_exit()

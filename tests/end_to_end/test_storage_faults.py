@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from runs import ROOT, STARTED_AT, FinishedRun, backfill, command, start
 
+DOCUMENTS = 300
+"""So many that a run is not over when the fault comes, and so small that it costs nothing."""
+
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
@@ -31,8 +34,8 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def library(tmp_path: Path) -> Path:
     folder = tmp_path / "library"
     folder.mkdir()
-    for number in range(60):
-        (folder / f"{number:02d}.txt").write_text(f"Document number {number} speaks of lenses.")
+    for number in range(DOCUMENTS):
+        (folder / f"{number:03d}.txt").write_text(f"Document number {number} speaks of lenses.")
     return folder
 
 
@@ -58,10 +61,10 @@ def run_until(output: Path, library: Path, fault: Callable[[], Any]) -> str:
 
 def assert_goes_on(output: Path, library: Path) -> None:
     before = staged(output)
-    assert 5 <= len(before) < 60
+    assert 5 <= len(before) < DOCUMENTS
     run = backfill(library, output, "--children", "2")
     assert set(run.statuses().values()) == {"ok"}
-    assert run.manifest["invariant"] == {"matched": 60, "ok": 60, "empty": 0, "duplicate": 0, "dead_letters": 0}
+    assert run.manifest["invariant"] == {"matched": DOCUMENTS, "ok": DOCUMENTS, "empty": 0, "duplicate": 0, "dead_letters": 0}
     assert {name: staged(output)[name] for name in before} == before
     assert not list(output.rglob("*.tmp"))
 

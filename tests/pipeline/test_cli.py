@@ -123,6 +123,5 @@ def test_a_job_that_failed_is_exit_1_and_an_interrupt_130(monkeypatch, capsys):
     monkeypatch.setattr(cli, "report", interrupt)
     assert cli.main(["report"]) == 130
     assert capsys.readouterr().err == (
-        "universal-decoder: The job failed: the disk is full.\n"
-        "universal-decoder: Interrupted. What was decoded until then is kept: the same command goes on from there.\n"
+        "universal-decoder: The job failed: the disk is full.\nuniversal-decoder: Interrupted before any work.\n"
     )

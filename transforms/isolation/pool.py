@@ -368,7 +368,7 @@ class Child:
             self._measure(started, meter)
             process.dump_stack(self._places.log)
             self._end(process)
-            message = f"The decode was not done after {timeout:,.0f} s."
+            message = f"The decode was not done after {round(timeout, 1):,g} s."
             raise self._failure(Status.TIMEOUT, message) from None
         except _TooMuchMemoryError:
             self._measure(started, meter)
