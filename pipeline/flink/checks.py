@@ -16,9 +16,10 @@ STAGED_BY_BEAM = ("requirements_file", "setup_file", "extra_packages", "requirem
 
 BUFFER = 32 << 10
 """Bytes of one network buffer (Flink's taskmanager.memory.segment-size)."""
-BATCH_BUFFERS_PER_SLOT = 5 * 512 + 64
-"""Measured with this graph on Flink 1.19: see tests/flink/test_faults.py."""
-STREAMING_BUFFERS_PER_SLOT = 256
+BATCH_RESULTS = 5
+"""Results that a slot writes at a time, of 512 buffers each (taskmanager.network.sort-shuffle.min-buffers); four were seen."""
+STREAMING_EXCHANGES = 10
+"""Inputs of a slot from all slots. One slot was seen with 32 buffers in use."""
 
 
 def check_cluster(submission: Submission, options: Any) -> None:
@@ -86,7 +87,9 @@ def _check_slots(submission: Submission, machines: list[TaskManager]) -> None:
 
 
 def _check_buffers(submission: Submission, machines: list[TaskManager]) -> None:
-    per_slot = STREAMING_BUFFERS_PER_SLOT if submission.streaming else BATCH_BUFFERS_PER_SLOT
+    # An input holds two buffers for each of the slots that it reads from, and eight more (Flink 1.19's defaults).
+    inputs = STREAMING_EXCHANGES * (2 * submission.parallelism + 8)
+    per_slot = inputs if submission.streaming else BATCH_RESULTS * 512 + inputs
     for machine in machines:
         buffers = machine.segments or machine.network_memory // BUFFER
         needed = per_slot * min(machine.slots, submission.parallelism)

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+WHAT_IT_MEANS = {
+    "CANCELLED: client cancelled": "a Python worker ended unexpectedly (its machine's log may tell why: out of memory, most often)",
+}
+"""Causes that say nothing to who does not know gRPC (Beam 2.70.0)."""
 ANSWER_WITHIN = 10.0
 """Seconds; a JobManager that is busy with a large graph takes one or two."""
 
@@ -188,7 +192,8 @@ def python_error(failure: str) -> str:
             if line and not line.startswith((" ", "\t")):
                 return _tidy(line)
     causes = [line for line in lines if re.match(r"(Caused by: )?[\w.$]+(Exception|Error)\b", line)]
-    return _tidy(re.sub(r"^(Caused by: )?([\w$]+\.)*[\w$]+(Exception|Error): ", "", causes[-1])) if causes else _tidy(failure)
+    cause = _tidy(re.sub(r"^(Caused by: )?(([\w$]+\.)*[\w$]+(Exception|Error): )*", "", causes[-1])) if causes else _tidy(failure)
+    return WHAT_IT_MEANS.get(cause, cause)
 
 
 def _tidy(line: str) -> str:

@@ -6,9 +6,11 @@ The job server only carries the job there: if it is lost later, the job goes on,
 import contextlib
 import json
 import logging
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apache_beam as beam
@@ -17,7 +19,7 @@ from pipeline.flink.checks import check_cluster
 from pipeline.flink.job_server import JobServer, started_job_server
 from pipeline.flink.probe import PROBE_WITHIN, build_probe, judge, probe_folder, read_markers, versions_here
 from pipeline.flink.rest import Cluster, FlinkError, JobStatus, python_error
-from pipeline.flink.submission import Submission, complete
+from pipeline.flink.submission import Submission, complete, write_flink_settings
 from pipeline.graph import build
 from pipeline.options import BackfillSettings
 from pipeline.report.finished_run import SUBMITTED, unfinished_on_cluster
@@ -94,13 +96,24 @@ def submitted(
     options = submission.options(name)
     check_cluster(submission, options)
     say("Starting the job server")
-    with started_job_server(options) as server:
+    with started_job_server(options) as server, _flink_settings(submission) as submission:
         say(f"Asking the workers of {submission.cluster.address}")
         probe(submission, server)
         discard_manifest(settings.output, settings.run_id)
         forget(settings.output, settings.run_id)
         say(f"Submitting {name}")
         yield launch(submission, server, name, lambda pipeline: build(pipeline, settings, decoder))
+
+
+@contextlib.contextmanager
+def _flink_settings(submission: Submission) -> Iterator[Submission]:
+    """The submission, with settings of Flink that no option of Beam sets on both engines, in a folder for the time of the block."""
+    if submission.retries is None or any(argument.startswith("--flink_conf_dir") for argument in submission.arguments):
+        yield submission
+        return
+    with tempfile.TemporaryDirectory(prefix="universal-decoder-flink-") as folder:
+        write_flink_settings(Path(folder), submission.retries)
+        yield replace(submission, arguments=(*submission.arguments, f"--flink_conf_dir={folder}"))
 
 
 def probe(submission: Submission, server: JobServer) -> None:

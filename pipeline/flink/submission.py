@@ -1,5 +1,6 @@
 """How a backfill is submitted to Flink: everything that an operator did not say is said here, from what the cluster is."""
 
+import argparse
 import re
 import sys
 from collections.abc import Sequence
@@ -16,8 +17,8 @@ from transforms.settings import DECODER
 WORKER = f"{DECODER}-worker"
 RETRIES = 3
 """Times that Flink starts a job again after a worker or a TaskManager was lost. What is decoded by then is staged, so that costs little."""
-RETRY_DELAY = 5000
-"""Milliseconds between two tries: time for a TaskManager to come back."""
+RETRY_DELAY = "5 s"
+"""Between two tries: time for a TaskManager to come back."""
 MAGIC_MASTERS = ("", "[auto]", "[local]", "[collection]")
 """Beam's words for a Flink inside of the job server."""
 
@@ -34,6 +35,8 @@ class Submission:
     parallelism: int
     workers_per_machine: int
     streaming: bool
+    retries: int | None
+    """None: as the cluster has it."""
 
     def options(self, job_name: str, *more: str) -> Any:
         """Beam's `PipelineOptions`, under a name by which the job is found on the cluster."""
@@ -91,8 +94,6 @@ def complete(settings: BackfillSettings, arguments: Sequence[str]) -> Submission
         added.append(f"--flink_version={short(version)}")
     if not flink.flink_job_server_jar and short(version) == short(FLINK_VERSION) and built_job_server().is_file():
         added.append(f"--flink_job_server_jar={built_job_server()}")
-    if "--number_of_execution_retries" not in given and not _restarts(cluster_settings):
-        added += [f"--number_of_execution_retries={RETRIES}", f"--execution_retry_delay={RETRY_DELAY}"]
     added += _environment(portable)
     return Submission(
         cluster=cluster,
@@ -101,6 +102,7 @@ def complete(settings: BackfillSettings, arguments: Sequence[str]) -> Submission
         parallelism=parallelism,
         workers_per_machine=workers,
         streaming=bool(options.view_as(StandardOptions).streaming),
+        retries=_retries(arguments, cluster_settings),
     )
 
 
@@ -115,8 +117,34 @@ def children_for(machines: Sequence[TaskManager], workers: int) -> int:
     return max(1, min(machine.cpus for machine in machines) // workers)
 
 
-def _restarts(cluster_settings: dict[str, str]) -> bool:
-    return any(name in cluster_settings for name in ("restart-strategy", "restart-strategy.type"))
+def _retries(arguments: Sequence[str], cluster_settings: dict[str, str]) -> int | None:
+    given = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    given.add_argument("--number_of_execution_retries")
+    wanted: str | None = given.parse_known_args(list(arguments))[0].number_of_execution_retries
+    if wanted is not None:
+        if not wanted.isdecimal():
+            raise UsageError(f"--number_of_execution_retries {wanted!r} is not a number of tries: give 0 or more.")
+        return int(wanted)
+    restarts = any(name in cluster_settings for name in ("restart-strategy", "restart-strategy.type"))
+    return None if restarts else RETRIES
+
+
+def write_flink_settings(folder: Path, retries: int) -> None:
+    """Writes what Flink's client shall read for a job (--flink_conf_dir).
+
+    Not Beam's own --number_of_execution_retries: its batch engine does not hand it on ("Recovery is suppressed by
+    NoRestartBackoffTimeStrategy"; Beam 2.70.0 on Flink 1.19.3).
+    """
+    strategy = (
+        {"type": "none"}
+        if retries == 0
+        else {
+            "type": "fixed-delay",
+            "fixed-delay.attempts": retries,
+            "fixed-delay.delay": RETRY_DELAY,
+        }
+    )
+    (folder / "config.yaml").write_text("".join(f"restart-strategy.{name}: {value}\n" for name, value in strategy.items()))
 
 
 def _environment(portable: Any) -> list[str]:
