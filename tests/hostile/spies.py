@@ -38,7 +38,8 @@ def spies(url: str, secret: str) -> Iterator[tuple[str, bytes]]:
     xinclude = f'<x:include xmlns:x="http://www.w3.org/2001/XInclude" href="file://{secret}" parse="text"/>'
     style = f'<?xml-stylesheet href="{url}/xsl" type="text/xsl"?>'
     yield "included.xml", f'<?xml version="1.0"?>{style}<a><b>{WORDS}</b>{xinclude}</a>'.encode()
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:l="http://www.w3.org/1999/xlink"><image l:href="{url}/a"/><text>{WORDS} &local;</text></svg>'
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:l="http://www.w3.org/1999/xlink"'
+    svg = f'<svg {names}><image l:href="{url}/a"/><text>{WORDS} &local;</text></svg>'
     yield "drawing.svg", f'<?xml version="1.0"?>{entities.format(root="svg")}{svg}'.encode()
     yield (
         "text.rst",
@@ -152,7 +153,8 @@ def _epub(url: str, secret: str, entities: str) -> bytes:
     stream = io.BytesIO()
     chapter = (
         f'<?xml version="1.0"?>{entities}<html xmlns="http://www.w3.org/1999/xhtml"><head><link rel="stylesheet" href="{url}/css"/></head>'
-        f'<body><h1>A</h1><p>{WORDS}</p><img src="{url}/picture.png"/><img src="file://{secret}"/><img src="../../../..{secret}"/></body></html>'
+        f'<body><h1>A</h1><p>{WORDS}</p><img src="{url}/picture.png"/><img src="file://{secret}"/><img src="../../../..{secret}"/></body>'
+        "</html>"
     )
     package = (
         '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>t</dc:title>'

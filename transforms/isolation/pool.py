@@ -18,6 +18,7 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -88,6 +89,9 @@ ZYGOTE_ENVIRONMENT: Mapping[str, str] = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
 
+_SECRET = re.compile(r"secret|token|passw|credential|private|api_?key|access_?key|auth", re.IGNORECASE)
+"""Variables that children do not get: whoever decodes needs no key to anything."""
+
 FOLDER_PREFIX = "universal-decoder-"
 
 _MIB = 1 << 20
@@ -156,8 +160,9 @@ class ChildPool:
         self._folder, self._lock_file = _make_folder(parent)
         self._remove_folder = weakref.finalize(self, _if_owner, os.getpid(), _remove, self._folder)
         self._owner = os.getpid()
+        own = {name: value for name, value in os.environ.items() if not _SECRET.search(name)}
         self._environment = {
-            **os.environ,
+            **own,
             **ZYGOTE_ENVIRONMENT,
             **environment,
             POOL_VARIABLE: self._folder.name,
@@ -835,6 +840,8 @@ def remove_folders_of_dead_owners(parent: Path) -> None:
     too: the kernel frees it with the owner.
     """
     for folder in parent.glob(f"{FOLDER_PREFIX}*-*-*"):
+        if not _is_own(folder):
+            continue
         pid, started = folder.name.removeprefix(FOLDER_PREFIX).split("-")[:2]
         if pid.isdigit() and started == start_time(int(pid)):
             continue
@@ -845,6 +852,15 @@ def remove_folders_of_dead_owners(parent: Path) -> None:
                 _remove(folder)
         except OSError:  # its owner lives in another container, or is another user, or another pool is removing it
             continue
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether it is a folder of this user, and not something that another one has put there for this one to follow."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 def _kill_all_marked(mark: str) -> None:

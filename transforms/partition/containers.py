@@ -155,7 +155,7 @@ def _format_of(archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo])
     if "META-INF/container.xml" in members:
         return formats.EPUB
     if "content.xml" in members and "META-INF/manifest.xml" in members:
-        manifest = _member(archive, "META-INF/manifest.xml")
+        manifest = _member(archive, "META-INF/manifest.xml")[:65_536]
         declared = re.search(rb'full-path="/"[^>]*media-type="([^"]*)"|media-type="([^"]*)"[^>]*full-path="/"', manifest)
         found = formats.by_mime_type((declared.group(1) or declared.group(2)).decode("ascii", "replace")) if declared else None
         return found or formats.ODT
@@ -188,7 +188,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _reject_locked_epub(archive: zipfile.ZipFile) -> None:
-    algorithms = re.findall(rb'EncryptionMethod[^>]*Algorithm="([^"]*)"', _member(archive, "META-INF/encryption.xml"))
+    algorithms = re.findall(rb'EncryptionMethod[^<>]{0,500}?Algorithm="([^"]*)"', _member(archive, "META-INF/encryption.xml"))
     if any(algorithm not in _FONT_OBFUSCATION for algorithm in algorithms):
         raise encrypted("The EPUB is protected by digital rights management.")
 

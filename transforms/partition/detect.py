@@ -39,7 +39,7 @@ _GENERIC_TYPES = frozenset(
 )
 """What a server says that does not know better: the extension is then the better label."""
 
-_HTML_START = re.compile(r"\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_HTML_START = re.compile(r"\s*(?:<\?xml[^>]*\?>\s*)?(?>(?:<!--.*?-->\s*)*)<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _XML_START = re.compile(r"\s*<\?xml\s")
 _MAIL_HEADER = re.compile(r"^([A-Za-z][A-Za-z0-9-]*):(?=[ \t\r\n])", re.MULTILINE)
 _MAIL_CERTAIN = frozenset({"message-id", "mime-version", "received", "return-path", "delivered-to"})
@@ -204,7 +204,7 @@ def _whole_lines(head: bytes) -> bytes:
 def _give_up(head: bytes, label: Format | None) -> Format:
     """Raises the right refusal of bytes that are neither a known binary format nor text."""
     rest = without_zeros(head)
-    if label is not None and label.is_text and len(head) // 8 < len(rest) < len(head) and looks_like_text(rest):
+    if label is not None and label.is_text and len(head) // 64 < len(rest) < len(head) and looks_like_text(rest):
         return label  # a log of a machine that lost its power has a block of zeros in it
     found = magic_type(head)
     known = by_mime_type(found)

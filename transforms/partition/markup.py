@@ -25,7 +25,19 @@ def partition_html(source: Source) -> PartitionedDocument:
     decoded = decode_text(source.read(), source.declared)
     with reading(source):
         elements = html_elements(decoded.text, source.settings)
-    return _document(source, elements, html_properties(decoded.text), guess_warnings(decoded))
+    return _document(source, elements, html_properties(decoded.text), [*guess_warnings(decoded), *_elsewhere(decoded.text, elements)])
+
+
+_FRAMES = re.compile(r"<i?frame\b[^<>]{0,2000}?\bsrc\s*=", re.IGNORECASE)
+_SCRIPTS = re.compile(r"<script\b", re.IGNORECASE)
+
+
+def _elsewhere(text: str, elements: Sequence[Element]) -> list[str]:
+    """What a reader of the page sees that is not in it."""
+    warnings = ["It shows other pages in frames, which are not decoded."] if _FRAMES.search(text) else []
+    if not elements and _SCRIPTS.search(text):
+        warnings.append("Its content is made by scripts, which are not run.")
+    return warnings
 
 
 def partition_markdown(source: Source) -> PartitionedDocument:

@@ -136,7 +136,7 @@ _DATES = ("article:published_time", "dc.date", "dcterms.created", "dcterms.date"
 
 
 def _meta(head: str, name: str) -> str:
-    for tag in re.findall(r"<meta\b[^>]*>", head, re.IGNORECASE):
+    for tag in re.findall(r"<meta\b[^<>]{0,4000}>", head, re.IGNORECASE):
         attributes = {
             key.lower(): double or single for key, double, single in re.findall(r"""([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""", tag)
         }

@@ -16,7 +16,7 @@ PLACELESS_CATEGORIES = frozenset({"Image", "PageBreak"})
 """Never in a text: there is no image pipeline yet, and what OCR reads in a picture would make false facts. Source: spec, section 5."""
 
 _TABLE_TAG = re.compile(r"<table[\s>]")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 # As an attribute's value, a data URI ends at the closing quote. Anywhere else, at the first character that base64 (percent-encoded or
 # URL-safe, too) does not have; a wrapped payload goes on after white space only into a run of 40: the words after a payload are not of
 # it. Bounded and possessive: a text that only looks like many data URIs costs no more than a long one.

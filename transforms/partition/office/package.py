@@ -95,4 +95,24 @@ def left_out(path: Path, known: Format) -> list[str]:
         count = sum(1 for name in names if re.match(pattern, name, re.IGNORECASE))
         if count:
             warnings.append(f"Its {what} are not decoded.")
+    return [*warnings, *_left_out_of_parts(path, known)]
+
+
+_INSIDE: Mapping[str, Sequence[tuple[str, bytes, str]]] = {
+    formats.DOCX.name: (
+        (r"word/document\.xml", rb"<w:(?:ins|del|moveFrom)[ >]", "It has tracked changes: they are taken as accepted."),
+        (r"word/document\.xml", rb"<w:altChunk[ >]", "Documents that are embedded as parts of its text (altChunk) are not decoded."),
+    ),
+    formats.XLSX.name: ((r"xl/drawings/drawing\d*\.xml", rb"<a:t>\s*[^<\s]", "Its text boxes are not decoded."),),
+    formats.PPTX.name: (),
+}
+"""Member, what stands in it, and the warning."""
+
+
+def _left_out_of_parts(path: Path, known: Format) -> list[str]:
+    warnings = []
+    with open_zip(path) as archive:
+        for pattern, mark, warning in _INSIDE[known.name]:
+            if any(re.search(mark, archive.read(name)) for name in archive.namelist() if re.fullmatch(pattern, name)):
+                warnings.append(warning)
     return warnings

@@ -180,7 +180,7 @@ def _with_formulas(path: Path, sheets: list[Sheet]) -> tuple[list[Sheet], list[s
 def _has_bare_formulas(path: Path) -> bool:
     import zipfile
 
-    bare = re.compile(rb"</f>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>|<f[^>]*/>\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>")
+    bare = re.compile(rb"(?:</f>|<f\b[^<>]*/>)\s*+(?:<v\s*+/>|<v>\s*+</v>)?\s*+</c>")
     with zipfile.ZipFile(path) as archive:
         return any(bare.search(archive.read(name)) for name in archive.namelist() if re.match(r"xl/worksheets/[^/]+\.xml$", name))
 

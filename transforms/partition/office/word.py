@@ -23,9 +23,10 @@ from transforms.partition.source import Source, reading
 def partition_docx(source: Source) -> PartitionedDocument:
     """A DOCX, DOCM, DOTX or DOTM; the strict dialect too. Page numbers are kept where Word left its page breaks."""
     with conversion.work_folder() as folder, reading(source):
-        path = visible_package(readable_package(source.path, source.format, folder), folder)
+        package = readable_package(source.path, source.format, folder)
+        path = visible_package(package, folder)
         elements = _elements(path, source)
-        return _document(source, elements, office_properties(path), left_out(path, formats.DOCX))
+        return _document(source, elements, office_properties(path), left_out(package, formats.DOCX))
 
 
 def partition_doc(source: Source) -> PartitionedDocument:
@@ -34,8 +35,8 @@ def partition_doc(source: Source) -> PartitionedDocument:
         original = folder / "original"
         original.symlink_to(source.path.resolve())
         path = conversion.soffice(original, ".doc", "docx", "MS Word 2007 XML")
-        path = visible_package(path, folder)
-        return _document(source, _elements(path, source), ole_properties(source.path), left_out(path, formats.DOCX))
+        elements = _elements(visible_package(path, folder), source)
+        return _document(source, elements, ole_properties(source.path), left_out(path, formats.DOCX))
 
 
 def partition_odt(source: Source) -> PartitionedDocument:
@@ -77,7 +78,7 @@ def _with_whole_table(element: Element) -> Element:
     """Drops a table's HTML where it says less than its text: unstructured skips cells of tables with a broken grid (0.27.35)."""
     if not element.html:
         return element
-    shown = html.unescape(re.sub(r"<[^>]*>", "", element.html))
+    shown = html.unescape(re.sub(r"<[^<>]*>", "", element.html))
     return replace(element, html="") if len("".join(shown.split())) < len("".join(element.text.split())) else element
 
 

@@ -1,8 +1,10 @@
-"""Rewrites what python-docx cannot see in a DOCX into what it can: content controls and equations.
+"""Rewrites what python-docx cannot see in a DOCX into what it can: content controls, inserted and recognised text, and equations.
 
-python-docx 1.2 passes over `w:sdt` (cover pages, form fields, whole tables of templates) and over `m:oMath`, and so does unstructured.
+python-docx 1.2 passes over `w:sdt` (cover pages, form fields, whole tables of templates), over text that was inserted while changes were
+tracked (`w:ins`), over smart tags and simple fields, and over `m:oMath`, and so does unstructured.
 """
 
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,20 +21,48 @@ _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 BODY = "word/document.xml"
 
 
+_READ_PARTS = re.compile(r"word/(?:document|footnotes|endnotes|header\d*|footer\d*)\.xml")
+_HIDING = re.compile(rb"sdtContent|oMath|<w:(?:ins|moveTo|smartTag|customXml|fldSimple|dir|bdo)[ >]")
+
+
 def visible_package(path: Path, folder: Path) -> Path:
-    """A package whose body has content controls unwrapped and equations as text: `path` itself, or a rewritten copy in `folder`."""
+    """A package whose text is all where python-docx looks for it: `path` itself, or a rewritten copy in `folder`."""
     with open_zip(path) as archive:
-        body = archive.read(BODY) if BODY in archive.namelist() else b""
-        if b"sdtContent" not in body and b"oMath" not in body:
+        hiding = {
+            name: data
+            for name in archive.namelist()
+            if (_READ_PARTS.fullmatch(name) or name == BODY) and _HIDING.search(data := archive.read(name))
+        }
+        if not hiding:
             return path
-        root = etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
-        _unwrap_controls(root)
-        _write_equations(root)
         copy = folder / "visible"
         with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as target:
             for info in archive.infolist():
-                target.writestr(info.filename, etree.tostring(root) if info.filename == BODY else archive.read(info))
+                target.writestr(info.filename, _visible(hiding[info.filename]) if info.filename in hiding else archive.read(info))
     return copy
+
+
+def _visible(part: bytes) -> bytes:
+    root = etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+    _unwrap_controls(root)
+    _unwrap_runs(root)
+    _write_equations(root)
+    return bytes(etree.tostring(root))
+
+
+_WRAPPERS = tuple(f"{_W}{name}" for name in ("ins", "moveTo", "smartTag", "customXml", "fldSimple", "dir", "bdo"))
+"""What may stand between a paragraph and its runs, or a body and its paragraphs: text that was inserted or moved here while changes were
+tracked, names that Word has recognised, fields, marks of direction."""
+
+
+def _unwrap_runs(root: Any) -> None:
+    """Puts the content of each wrapper in its place: as a reader sees it who accepts all changes, which is how Word prints it."""
+    for wrapper in list(root.iter(*_WRAPPERS)):
+        parent = wrapper.getparent()
+        if parent is None or parent.tag.endswith("Pr"):  # in properties it only says that a mark was inserted
+            continue
+        place = parent.index(wrapper)
+        parent[place : place + 1] = [child for child in wrapper if not str(child.tag).endswith("Pr")]
 
 
 def _unwrap_controls(root: Any) -> None:

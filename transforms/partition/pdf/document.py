@@ -222,7 +222,34 @@ def _lossy_features(pdf: Any) -> list[str]:
         attached = 0
     if attached:
         lossy.append(f"The PDF carries {attached} attached file{'s' if attached > 1 else ''}, not decoded.")
+    filled, noted = _annotations(pdf)
+    if filled:
+        lossy.append(f"{filled:,} filled form field{'s' if filled > 1 else ''} of the PDF {'are' if filled > 1 else 'is'} not decoded.")
+    if noted:
+        lossy.append(f"{noted:,} comment{'s' if noted > 1 else ''} on pages of the PDF {'are' if noted > 1 else 'is'} not decoded.")
     return lossy
+
+
+_NO_COMMENTS = frozenset({"/Link", "/Widget", "/Popup", "/FileAttachment", "/Screen", "/3D", "/TrapNet", "/PrinterMark"})
+
+
+def _annotations(pdf: Any) -> tuple[int, int]:
+    """How many form fields have a text in them, and how many comments stand on the pages: pdfminer reads neither."""
+    import pikepdf
+
+    filled = noted = 0
+    for page in pdf.pages:
+        try:
+            for annotation in page.obj.get("/Annots", ()):
+                kind = str(annotation.get("/Subtype", ""))
+                if kind == "/Widget":
+                    value = annotation.get("/V", annotation.get("/Parent", {}).get("/V"))
+                    filled += isinstance(value, pikepdf.String) and bool(str(value).strip())
+                elif kind not in _NO_COMMENTS:
+                    noted += bool(str(annotation.get("/Contents", "")).strip())
+        except Exception:  # noqa: S112 - damaged annotations: TypeError, ValueError, PdfError, … on an object of another kind
+            continue
+    return filled, noted
 
 
 # --- OCR -----------------------------------------------------------------------------------------------------------------------------

@@ -234,6 +234,6 @@ def _svg_size(data: bytes) -> tuple[int, int] | None:
 
 
 def _css_pixels(length: str | None) -> float | None:
-    match = _LENGTH.match(length or "")
+    match = _LENGTH.match((length or "")[:40])
     unit = _CSS_PIXELS.get(match[2].lower()) if match else None
     return float(match[1]) * unit if match and unit else None

@@ -1,0 +1,144 @@
+"""What `partition()` answers with nothing at all is told apart, and what is known to be missing from a document is told."""
+
+import io
+import zipfile
+
+import docx
+import openpyxl
+import pikepdf
+import pytest
+import seeds
+from docx.oxml import parse_xml
+
+from transforms.decode import Decoding, decode_document
+from transforms.model import DocumentReference, Status
+from transforms.settings import DecodeSettings, Strategy
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+@pytest.fixture
+def decode(tmp_path):
+    def run(data, name, **settings):
+        path = tmp_path / name
+        path.write_bytes(data)
+        (document,) = decode_document(path, DocumentReference(path.as_uri()), Decoding(DecodeSettings(**settings), "2026-01-31T10:00:00Z"))
+        return document
+
+    return run
+
+
+def text_of(document):
+    return "\n\n".join(entity.text for entity in document.texts)
+
+
+def scan():
+    """A PDF whose only page is a picture of text."""
+    from PIL import Image
+
+    stream = io.BytesIO()
+    Image.open(io.BytesIO(seeds.picture("PNG"))).save(stream, "PDF")
+    return stream.getvalue()
+
+
+def locked():
+    with pikepdf.open(io.BytesIO(seeds.pdf())) as document:
+        stream = io.BytesIO()
+        document.save(stream, encryption=pikepdf.Encryption(owner="o", user="u"))
+        return stream.getvalue()
+
+
+def blank():
+    with pikepdf.new() as document:
+        document.add_blank_page()
+        return seeds.saved(document)
+
+
+def strict():
+    """The dialect that python-docx does not know."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(seeds.docx())) as source, zipfile.ZipFile(stream, "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            for kind in (b"officeDocument", b"wordprocessingml", b"drawingml"):
+                data = data.replace(b"http://schemas.openxmlformats.org/" + kind + b"/2006/", b"http://purl.oclc.org/ooxml/" + kind + b"/")
+            target.writestr(name, data)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "settings", "status"),
+    [
+        ("corrupt.pdf", lambda: seeds.pdf()[:300], {}, Status.CORRUPT),
+        ("encrypted.pdf", locked, {}, Status.ENCRYPTED),
+        ("scan.pdf", scan, {"strategy": Strategy.FAST}, Status.NEEDS_OCR),
+        ("blank.pdf", blank, {}, Status.EMPTY),
+        ("strict.docx", strict, {}, Status.OK),
+        ("drawing.vsd", lambda: b"AutoCAD \x00\x01\x02\x03" * 20, {}, Status.UNSUPPORTED),
+        ("empty.docx", lambda: seeds.saved(docx.Document()), {}, Status.EMPTY),
+        ("empty.xlsx", lambda: seeds.saved(openpyxl.Workbook()), {}, Status.EMPTY),
+    ],
+)
+def test_the_reasons_for_nothing_are_told_apart(decode, name, make, settings, status):
+    document = decode(make(), name, **settings)
+    assert document.status is status
+    assert bool(document.reason) is (status is not Status.OK)
+    assert bool(text_of(document)) is (status is Status.OK)
+
+
+def test_text_inserted_while_changes_were_tracked_is_read_and_deleted_text_is_not(decode):
+    document = docx.Document()
+    paragraph = document.add_paragraph("The council met on Monday")
+    inserted = f'<w:ins {W} w:id="1" w:author="a"><w:r><w:t xml:space="preserve"> and again on Friday</w:t></w:r></w:ins>'
+    deleted = f'<w:del {W} w:id="2" w:author="a"><w:r><w:delText> in secret</w:delText></w:r></w:del>'
+    for part in (inserted, deleted):
+        paragraph._p.append(parse_xml(part))
+    paragraph.add_run(" to vote.")
+    found = decode(seeds.saved(document), "a.docx")
+    assert text_of(found) == "The council met on Monday and again on Friday to vote."
+    assert found.warnings == ["It has tracked changes: they are taken as accepted."]
+
+
+@pytest.mark.parametrize("wrapper", ["smartTag", "customXml", "dir", "bdo", 'fldSimple w:instr="AUTHOR"', "moveTo"])
+def test_text_in_a_wrapper_of_runs_is_read(decode, wrapper):
+    document = docx.Document()
+    paragraph = document.add_paragraph("The telescope of ")
+    tag = wrapper.split()[0]
+    paragraph._p.append(parse_xml(f"<w:{wrapper} {W}><w:{tag}Pr/><w:r><w:t>Birkenfirst</w:t></w:r></w:{tag}>"))
+    paragraph.add_run(" saw first light.")
+    assert text_of(decode(seeds.saved(document), "a.docx")) == "The telescope of Birkenfirst saw first light."
+
+
+def test_a_paragraph_that_was_inserted_whole_is_read_once(decode):
+    document = docx.Document()
+    paragraph = document.add_paragraph("All of this paragraph is new to the report.")
+    paragraph._p.get_or_add_pPr().append(parse_xml(f'<w:rPr {W}><w:ins w:id="1" w:author="a"/></w:rPr>'))
+    assert text_of(decode(seeds.saved(document), "a.docx")) == "All of this paragraph is new to the report."
+
+
+def test_form_fields_and_comments_of_a_pdf_are_told(decode):
+    with pikepdf.open(io.BytesIO(seeds.pdf())) as document:
+        field = pikepdf.Dictionary(Subtype=pikepdf.Name.Widget, FT=pikepdf.Name.Tx, V="4,920 kWh", Rect=[0, 0, 9, 9])
+        note = pikepdf.Dictionary(Subtype=pikepdf.Name.Text, Contents="Is this right?", Rect=[0, 0, 9, 9])
+        link = pikepdf.Dictionary(Subtype=pikepdf.Name.Link, Contents="a link", Rect=[0, 0, 9, 9])
+        document.pages[0].Annots = pikepdf.Array([document.make_indirect(entry) for entry in (field, note, note, link)])
+        found = decode(seeds.saved(document), "a.pdf")
+    assert found.warnings == ["1 filled form field of the PDF is not decoded.", "2 comments on pages of the PDF are not decoded."]
+
+
+def test_a_page_made_by_scripts_or_of_frames_is_told(decode):
+    found = decode(b"<html><head><script src='app.js'></script></head><body><div id='root'></div></body></html>", "a.html")
+    assert (found.status, found.warnings) == (Status.EMPTY, ["Its content is made by scripts, which are not run."])
+    found = decode(f"<html><body><p>{seeds.SENTENCE}</p><iframe src='other.html'></iframe></body></html>".encode(), "a.html")
+    assert (found.status, found.warnings) == (Status.OK, ["It shows other pages in frames, which are not decoded."])
+
+
+def test_a_block_of_zeros_in_a_log_costs_the_log_nothing(decode):
+    found = decode(b"first line of the log file\n" + bytes(3000) + b"last line of the log f\xc3\xa4cile\n", "a.log")
+    assert (found.status, found.warnings) == (Status.OK, ["3,000 zero bytes between its characters are left out."])
+    assert text_of(found) == "first line of the log file last line of the log fäcile"
+
+
+def test_characters_that_could_not_be_read_are_counted(decode):
+    found = decode(b"\xff\xfe" + "Ein Wort und noch eines steht hier.".encode("utf-16-le") + b"\x00\xd8", "a.txt")
+    assert found.warnings == ["1 bytes that are no characters in utf-16 are replaced by U+FFFD."]
