@@ -253,5 +253,5 @@ def _is_encrypted_office(path: Path) -> bool:
             return bool(msoffcrypto.OfficeFile(stream).is_encrypted())
         except Exception:
             # msoffcrypto-tool 6.1.0 raises over files of xlwt (its issue 83), over Excel 5 `Book` streams, and nearly anything over damaged
-            # ones; a locked workbook says so in its second record, before any of this. What is wrong otherwise shows when it is partitioned.
+            # ones; a locked workbook says so in its second record, before any of this. What else is wrong shows when it is partitioned.
             return False
