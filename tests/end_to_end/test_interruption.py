@@ -72,6 +72,17 @@ def end(process: "subprocess.Popen[str]", number: int) -> str:
     return said[0]
 
 
+def helpers_of(library: Path) -> list[int]:
+    """What hanging documents of the library have started, by the mark that `hostile` gives it."""
+    found = psutil.process_iter(["pid", "cmdline", "status"])
+    return [
+        process.info["pid"]
+        for process in found
+        if process.info["status"] != psutil.STATUS_ZOMBIE
+        and any(word.startswith(f"file://{library}/") for word in process.info["cmdline"] or ())
+    ]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_run_with_what_is_kept_and_the_same_command_goes_on(tmp_path: Path, library: Path, number: int) -> None:
     output = tmp_path / "out"
@@ -101,15 +112,13 @@ def test_a_signal_ends_a_run_whose_children_hang(tmp_path: Path, library: Path) 
     for path in library.glob("[0-9]*.txt"):
         path.unlink()
     process = begin(library, tmp_path / "out", ("-c", HANGING))
-    wait_for(lambda: len(list(library.glob("*.pids"))) == 2, process)
-    wait_for(lambda: all(file.read_text() for file in library.glob("*.pids")), process)
-    pids = [int(pid) for file in library.glob("*.pids") for pid in file.read_text().split()]
+    wait_for(lambda: len(helpers_of(library)) == 2, process)
 
     said = end(process, signal.SIGINT)
 
     assert "0 of the 2 documents found until then are decoded" in said
     assert no_process_within(tmp_path / "tmp", seconds=2)
-    assert [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE] == []
+    assert helpers_of(library) == []
 
 
 def test_a_signal_before_the_first_document_ends_the_run_too(tmp_path: Path, library: Path) -> None:

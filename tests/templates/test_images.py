@@ -65,7 +65,7 @@ def test_debian_packages_are_those_of_the_lists() -> None:
 
 
 def test_the_entry_points_are_the_packages_own() -> None:
-    programs = re.findall(r'"([\w-]+) = [\w.]+:main"', (ROOT / "setup.py").read_text())
+    programs = re.findall(r'"([\w-]+) = [\w.]+:\w+"', (ROOT / "setup.py").read_text())
     for stage in ("worker", "submitter"):
         [entry] = [rest for word, rest in stages("docker")[stage] if word == "ENTRYPOINT"]
         assert entry.strip('[]"') in programs
