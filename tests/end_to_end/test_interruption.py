@@ -74,13 +74,11 @@ def end(process: "subprocess.Popen[str]", number: int) -> str:
 
 def helpers_of(library: Path) -> list[int]:
     """What hanging documents of the library have started, by the mark that `hostile` gives it."""
-    found = psutil.process_iter(["pid", "cmdline", "status"])
-    return [
-        process.info["pid"]
-        for process in found
-        if process.info["status"] != psutil.STATUS_ZOMBIE
-        and any(word.startswith(f"file://{library}/") for word in process.info["cmdline"] or ())
+    mark = f"file://{library}/"
+    found = [
+        process.info for process in psutil.process_iter(["pid", "cmdline", "status"]) if process.info["status"] != psutil.STATUS_ZOMBIE
     ]
+    return [info["pid"] for info in found if any(word.startswith(mark) for word in info["cmdline"] or ())]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
