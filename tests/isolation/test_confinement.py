@@ -2,11 +2,13 @@
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
-from transforms.isolation.confinement import fences
+import transforms
+from transforms.isolation.confinement import fences, readable_places
 from transforms.isolation.pool import ChildFailure, ChildPool
 from transforms.model import Status
 from transforms.settings import Limits
@@ -151,3 +153,11 @@ def test_a_document_that_starts_too_many_processes_is_ended(pool, monkeypatch):
         attempt(pool, "[subprocess.Popen(['sleep', '600']) for _ in range(12)] and __import__('time').sleep(600)")
     assert caught.value.status is Status.CRASHED
     assert caught.value.message == "The decode started more than 8 processes."
+
+
+def test_all_of_this_package_is_readable_also_where_an_editable_installation_leads_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such an installation has a finder in place of an entry in Python's path (setuptools); modules are imported as they are needed."""
+    own = Path(transforms.__file__).parent
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if not own.is_relative_to(Path(entry or ".").absolute())])
+
+    assert any(own.is_relative_to(place) for place in readable_places().readable)

@@ -352,18 +352,19 @@ def readable_places(writable: Sequence[Path] = ()) -> Places:
             places.append(Path(entry))
         else:
             listed.append(Path(entry))
-    return Places(list(dict.fromkeys([*places, *_loaded_packages(listed)])), listed, writable)
+    return Places(list(dict.fromkeys([*places, *_loaded_packages(places)])), listed, writable)
 
 
-def _loaded_packages(folders: Sequence[Path]) -> Iterator[Path]:
-    """The top packages and modules that are loaded from these folders."""
+def _loaded_packages(places: Sequence[Path]) -> Iterator[Path]:
+    """The top packages and modules that are loaded from elsewhere than these places: a checkout, or what an editable installation leads to,
+    which stands on no path. All of a package, as it may import the rest of itself later."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if "." in name or not file:
             continue
         path = Path(file)
         place = path.parent if path.stem == "__init__" else path
-        if place.parent in folders:
+        if not any(place.is_relative_to(known) for known in places):
             yield place
 
 
