@@ -9,6 +9,7 @@ tables that it prints stand in the README.
 
 import argparse
 import contextlib
+import hashlib
 import os
 import random
 import subprocess
@@ -44,8 +45,8 @@ FINGERPRINT = DecodeSettings().fingerprint
 def synthetic_document(reference: DocumentReference, number: int, pages: int) -> DecodedDocument:
     """A decoded document whose pages hold ELEMENTS elements of some 150 characters each; no two of them are the same."""
     chance = random.Random(number)
-    digest = f"{number:064x}"
-    document_id = document_id_from_digest(f"{number:032x}" * 2)
+    digest = hashlib.sha256(str(number).encode()).hexdigest()
+    document_id = document_id_from_digest(digest)
     texts: list[TextEntity] = []
     offset = 0
     for page in range(1, pages + 1):
