@@ -18,6 +18,7 @@ from rich.text import Text
 
 from pipeline.options import available_cpus
 from pipeline.report.words import printable
+from transforms.isolation.confinement import fences
 from transforms.partition import pdf_kernel
 from transforms.partition.formats import FORMATS, TESSERACT, TOOLS, Tool
 from transforms.partition.nlp import model_version
@@ -76,6 +77,8 @@ class Installation:
     """Name and version of the English model; None: nothing can be decoded."""
     pdf_kernel: str
     """`on` or `off`, and why; off, PDFs take several times as long, with the same results."""
+    fences: tuple[str, ...]
+    """What the kernel can fence a decoding process in with: see `transforms.isolation.confinement`."""
     hi_res_missing: tuple[str, ...]
     """Packages and models that `--strategy hi_res` lacks; empty: it is ready."""
 
@@ -177,6 +180,7 @@ def examine() -> Installation:
         ocr_languages=ocr_languages() if available[TESSERACT.name] else (),
         spacy_model=model_version(),
         pdf_kernel=str(pdf_kernel.availability()),
+        fences=fences(),
         hi_res_missing=missing_for_hi_res(),
     )
 
@@ -228,6 +232,7 @@ def _facts(installation: Installation) -> list[Text]:
         Text(f"{'PDF kernel':<14}").append(printable(installation.pdf_kernel), style=kernel_style),
         fact("OCR languages", ", ".join(installation.ocr_languages)),
         fact("hi_res", hi_res, "not ready"),
+        fact("fences", ", ".join(installation.fences), "none: children can reach the network and the files of their user"),
         fact("CPUs", str(installation.cpus)),
         fact("memory", memory, "unknown"),
     ]

@@ -25,6 +25,7 @@ BARE = Installation(
     ocr_languages=(),
     spacy_model=None,
     pdf_kernel="off: it is not compiled",
+    fences=(),
     hi_res_missing=("torch", "microsoft/table"),
 )
 
