@@ -131,7 +131,9 @@ def test_no_file_of_the_host_is_read(partition, tmp_path, name, text):
     assert texts[0] == "Before."
     assert texts[-1] == "After the file."
     assert not any("secret of the host" in shown for shown in texts)
-    assert found.warnings == (["It includes other files, which are not read."] if name.endswith(("rst", "org")) else [])
+    told = {"rst": "It includes other files, which are not read.", "org": "It includes other files, which are not read."}
+    told["html"] = "It shows other pages in frames, which are not decoded."
+    assert found.warnings == [told[suffix] for suffix in [name.rpartition(".")[2]] if suffix in told]
 
 
 def test_org_headings_and_its_title(partition):

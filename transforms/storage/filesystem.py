@@ -41,7 +41,7 @@ TEMPORARY_SUFFIX = ".tmp"
 SCRATCH = ".writing"
 """Folder of OUTPUT for what is not whole yet: it must be on the disk of all the rest, as a file is published by renaming it."""
 _COPY_BYTES = 1 << 20
-_TRIES = 10
+_TRIES = 1000  # of 20 µs each; with 10, three writers that sweep after every file failed in one run of three
 FILE_SYSTEMS: Mapping[str, tuple[str, str]] = {
     "gs": ("gcp", "google.cloud.storage"),
     "s3": ("aws", "boto3"),
