@@ -41,7 +41,7 @@ TEMPORARY_SUFFIX = ".tmp"
 SCRATCH = ".writing"
 """Folder of OUTPUT for what is not whole yet: it must be on the disk of all the rest, as a file is published by renaming it."""
 _COPY_BYTES = 1 << 20
-_TRIES = 1000  # of 20 µs each; with 10, three writers that sweep after every file failed in one run of three
+_TRIES = 1000  # of 20 µs each: writers that sweep after every file take the folder from each other again and again
 FILE_SYSTEMS: Mapping[str, tuple[str, str]] = {
     "gs": ("gcp", "google.cloud.storage"),
     "s3": ("aws", "boto3"),
@@ -384,7 +384,8 @@ def _create(folder: Path, name: str) -> BinaryIO:
         try:
             stream = path.open("xb")
         except FileNotFoundError:  # the rare case: asking for the folder before each write would cost more
-            folder.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # pathlib says so too where the folder was there, and gone when it looked whether it is one
+                folder.mkdir(parents=True, exist_ok=True)
             continue
         if _is_locked(stream):
             return stream
