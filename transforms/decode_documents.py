@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, BinaryIO, get_type_hints
 
 import apache_beam as beam
 from apache_beam.transforms.window import GlobalWindow
@@ -34,7 +34,7 @@ from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem
 from transforms.storage.blobs import put_blob
-from transforms.storage.commit import Outcome, StagedDocument, write_commit
+from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, read_outcome, write_commit
 from transforms.storage.staging import staging_key, staging_path
 
 DECODER = "transforms.decode:decode_file"
@@ -140,7 +140,7 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
         uri = filesystem.join(task.output, path)
         try:
             outcome, blobs, kernel = _decode(reference, task, child)
-            _publish(child.folder, task.output, uri, blobs)
+            _publish(child.folder, task.output, uri, outcome, blobs)
         except DecodeError as error:
             kernel = ""
             commit = child.own_folder / COMMIT
@@ -160,7 +160,7 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     )
 
 
-def _publish(folder: Path, output: str, uri: str, blobs: list[str]) -> None:
+def _publish(folder: Path, output: str, uri: str, outcome: Outcome, blobs: list[str]) -> None:
     """Publishes what a child has left. Blobs first: a commit promises that its pictures are there.
 
     Raises:
@@ -172,10 +172,20 @@ def _publish(folder: Path, output: str, uri: str, blobs: list[str]) -> None:
             for blob in blobs:
                 with open_left(folder, BLOBS, blob.rpartition("/")[2]) as source:
                     put_blob(output, blob, source)
-            with open_left(folder, COMMIT) as source, filesystem.publishing(uri, scratch=scratch) as target:
-                shutil.copyfileobj(source, target, 1 << 20)
+            with open_left(folder, COMMIT) as source:
+                _check_commit(source, outcome)
+                with filesystem.publishing(uri, scratch=scratch) as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+    except CommitDamaged as error:
+        raise DecodeError(Status.CRASHED, "The decoding process has left a commit that cannot be read.", Stage.PARTITION) from error
     except LeftBehindError as error:
         raise DecodeError(Status.CRASHED, str(error), Stage.PARTITION) from error
+
+
+def _check_commit(source: BinaryIO, outcome: Outcome) -> None:
+    if read_outcome(source) != outcome:
+        raise LeftBehindError("The decoding process has left a commit that says something else than its answer.")
+    source.seek(0)
 
 
 def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[Outcome, list[str], str]:
@@ -199,8 +209,9 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tup
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
         else:
-            _tell_once(str(answer.get("notice", ""))[:300])
-            return _checked(answer)
+            found = _checked(answer)
+            _tell_once("".join(filter(str.isprintable, str(answer.get("notice", ""))[:300])))
+            return found
 
 
 def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:

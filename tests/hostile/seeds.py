@@ -2,6 +2,7 @@
 
 import io
 import json
+import struct
 import zipfile
 from collections.abc import Callable, Iterator
 from email.message import EmailMessage
@@ -127,6 +128,54 @@ def mail() -> bytes:
     return message.as_bytes()
 
 
+def msg(html: str) -> bytes:
+    """A mail as Outlook stores it, with an HTML body. Source: [MS-OXMSG], 2.4."""
+    values = {0x001A001F: "IPM.Note".encode("utf-16-le"), 0x0037001F: "Budget".encode("utf-16-le"), 0x10130102: html.encode()}
+    entries = b"".join(struct.pack("<IIII", tag, 6, len(value) + 2 * (tag & 0xFFFF == 0x1F), 0) for tag, value in values.items())
+    streams = {f"__substg1.0_{tag:08X}": value for tag, value in values.items()}
+    return compound_file({"__properties_version1.0": bytes(32) + entries, **streams})
+
+
+def compound_file(streams: dict[str, bytes]) -> bytes:
+    """An OLE compound file of some streams, each under 4096 bytes. Source: [MS-CFB], version 3."""
+    end, free, fat_sector, none = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD, 0xFFFFFFFF
+    names = sorted(streams, key=lambda name: (len(name), name.upper()))
+    mini, mini_fat, starts = b"", [], []
+    for name in names:
+        starts.append(len(mini_fat))
+        count = -(-len(streams[name]) // 64)
+        mini_fat += [*range(len(mini_fat) + 1, len(mini_fat) + count), end]
+        mini += streams[name].ljust(count * 64, b"\0")
+
+    def entry(name: str, kind: int, right: int, child: int, start: int, size: int) -> bytes:
+        encoded = (name + "\0").encode("utf-16-le")
+        links = struct.pack("<III", none, right, child)
+        return encoded.ljust(64, b"\0") + struct.pack("<HBB", len(encoded), kind, 1) + links + bytes(36) + struct.pack("<IQ", start, size)
+
+    sectors = {
+        "mini_fat": struct.pack(f"<{len(mini_fat)}I", *mini_fat),
+        "mini": mini,
+        "directory": b"",
+    }
+    lengths = {name: -(-len(data) // 512) for name, data in sectors.items()} | {"directory": -(-(len(names) + 1) // 4)}
+    firsts, place = {}, 1
+    for name, length in lengths.items():
+        firsts[name], place = place, place + length
+    sectors["directory"] = entry("Root Entry", 5, none, 1, firsts["mini"], len(mini)) + b"".join(
+        entry(name, 2, index + 2 if index + 1 < len(names) else none, none, starts[index], len(streams[name]))
+        for index, name in enumerate(names)
+    )
+    fat = [fat_sector]
+    for name, length in lengths.items():
+        fat += [*range(firsts[name] + 1, firsts[name] + length), end]
+    head = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(16) + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6) + bytes(6)
+    head += struct.pack("<IIIIIIIII", 0, 1, firsts["directory"], 0, 4096, firsts["mini_fat"], lengths["mini_fat"], end, 0)
+    head += struct.pack("<109I", 0, *[free] * 108)
+    body = struct.pack("<128I", *fat, *[free] * (128 - len(fat)))
+    body += b"".join(sectors[name].ljust(length * 512, b"\0") for name, length in lengths.items())
+    return head + body
+
+
 def elements() -> list[dict[str, object]]:
     return [
         {"type": "Title", "element_id": "a", "text": "Budget", "metadata": {"category_depth": 0}},
@@ -143,6 +192,7 @@ MAKERS: dict[str, Callable[[], bytes]] = {
     "made.ods": ods,
     "made.odp": odp,
     "made.eml": mail,
+    "made.msg": lambda: msg(f"<html><body><p>{SENTENCE}</p></body></html>"),
     "made.json": lambda: json.dumps(elements()).encode(),
     "made.ndjson": lambda: "\n".join(map(json.dumps, elements())).encode(),
     "made.xml": lambda: f'<?xml version="1.0"?><a><b>{SENTENCE}</b><c d="e">{SENTENCE}</c></a>'.encode(),

@@ -2,13 +2,14 @@
 
     python tests/hostile/soak.py --documents 10000
 
-Exits with 1 when the job's memory (its own process, and all of its processes together) at the end of decoding is more than a tenth above
-what it was after a tenth of the documents, or when a document has no outcome.
+Exits with 1 when the job's memory (its own process, and all of its processes together; medians) in the last tenth of the documents is more
+than a tenth above that in the first, or when a document has no outcome.
 """
 
 import argparse
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from transforms.isolation.processes import descendants_of, proportional_bytes, r
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
 TOLERANCE = 0.10
+TENTHS = 10
 
 
 def make_documents(folder: Path, count: int) -> None:
@@ -45,6 +47,11 @@ def measure(pid: int) -> tuple[int, int]:
     return resident_bytes(pid) // MIB, sum(map(proportional_bytes, [pid, *descendants_of(pid)])) // MIB
 
 
+def medians(samples: list[tuple[int, int]]) -> tuple[float, float]:
+    """Of the job's own memory, and of all: that of the children goes up and down with what they decode, and when they are replaced."""
+    return statistics.median(own for own, _ in samples), statistics.median(whole for _, whole in samples)
+
+
 def committed(output: Path) -> int:
     return sum(1 for _ in (output / "staging").rglob("*.zip"))
 
@@ -65,24 +72,28 @@ def main() -> int:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
-    series: list[tuple[int, int, int]] = []
-    step = max(1, options.documents // 10)
-    done = 0
+    samples: list[list[tuple[int, int]]] = [[] for _ in range(TENTHS)]
+    done = told = 0
     while job.poll() is None and done < options.documents:
+        time.sleep(1.0)
         done = committed(output)
-        if done >= step * (len(series) + 1):
-            own, whole = measure(job.pid)
-            series.append((done, own, whole))
+        if 0 < done < options.documents:
+            samples[done * TENTHS // options.documents].append(measure(job.pid))
+        while told < done * TENTHS // options.documents:
+            own, whole = medians(samples[told])
+            told += 1
             print(
-                f"{done:>8,} documents  {time.monotonic() - started:>7,.0f} s  job {own:>6,} MiB  with children {whole:>6,} MiB", flush=True
+                f"{told * options.documents // TENTHS:>8,} documents {time.monotonic() - started:>7,.0f} s   "
+                f"job {own:>6,.0f} MiB   with children {whole:>6,.0f} MiB",
+                flush=True,
             )
-        time.sleep(0.5)
     code = job.wait()
-    (_, first_own, first_whole), (last, own, whole) = series[0], series[-1]
-    grown = max(own / first_own, whole / first_whole) - 1
-    print(f"exit code {code}; {done:,} commits; memory at the end {grown:+.1%} of that after the first {series[0][0]:,}")
+    first, last = medians(samples[0]), medians(samples[-1])
+    grown = [end / start - 1 for start, end in zip(first, last, strict=True)]
+    print(f"exit code {code}, {done:,} commits, {time.monotonic() - started:,.0f} s")
+    print(f"from the first tenth to the last: the job {grown[0]:+.1%}, with its children {grown[1]:+.1%}")
     shutil.rmtree(work)
-    return 1 if code or last < options.documents - step or grown > TOLERANCE else 0
+    return 1 if code or done < options.documents or max(grown) > TOLERANCE else 0
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ def spies(url: str, secret: str) -> Iterator[tuple[str, bytes]]:
         f'Content-Type: text/plain\n\n\n--b\nContent-Type: application/octet-stream; name="../../../../{secret}"\n'
         f"Content-Disposition: attachment\n\n{WORDS}\n--b--\n".encode(),
     )
+    yield "mail.msg", seeds.msg(f"<html><body>{html}</body></html>")
     yield "linked.docx", _linked_docx(url, secret)
     yield "entities.docx", _with_entities(seeds.docx(), "word/document.xml", entities.format(root="w:document"), seeds.SENTENCE)
     yield "entities.pptx", _with_entities(seeds.pptx(), "ppt/slides/slide1.xml", entities.format(root="p:sld"), seeds.SENTENCE)
