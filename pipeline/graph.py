@@ -1,8 +1,11 @@
 """The whole Beam graph of a backfill, on one screen."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.runner import PipelineRunner
 
 from pipeline.options import FLINK_RUNNER, BackfillSettings
 from transforms.decode_documents import DECODER, DecodeDocuments, DecodeTask
@@ -14,6 +17,16 @@ from transforms.write_datasets import PublishRun, RunFacts, WriteDatasets
 
 FACTS_OF_THEIR_OWN = ("decode", "run_id", "started_at", "children_given", "no_wait")
 """Settings that the manifest tells elsewhere, or that say how the job was submitted and not what it does."""
+
+
+def new_pipeline(runner: PipelineRunner | str, options: PipelineOptions) -> beam.Pipeline:
+    """A pipeline with nothing in it, and with no folder of its own.
+
+    Beam 2.77.0 makes a temporary folder for each pipeline, for the jars of transforms in other languages; who is killed leaves it there.
+    """
+    pipeline = beam.Pipeline(runner=runner, options=options)
+    Path(pipeline.local_tempdir).rmdir()
+    return pipeline
 
 
 def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DECODER) -> beam.PCollection:

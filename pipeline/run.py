@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import apache_beam as beam
 from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineRunner, PipelineState
 
-from pipeline.graph import build
+from pipeline.graph import build, new_pipeline
 from pipeline.options import DEFAULT_RUNNER, FLINK_RUNNER, BackfillSettings
 from transforms import counters
 from transforms.decode_documents import DECODER, close_pools
@@ -60,7 +59,7 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
         with filesystem.output_told(settings.output):
             filesystem.sweep(filesystem.join(settings.output, filesystem.SCRATCH))
             discard_manifest(settings.output, settings.run_id)  # of an earlier run of that name: its parts are overwritten one by one
-        pipeline = beam.Pipeline(runner=choose_runner(settings.runner, options), options=options)
+        pipeline = new_pipeline(choose_runner(settings.runner, options), options)
         build(pipeline, settings, decoder)
         result = pipeline.run()
         state = result.wait_until_finish()
@@ -83,7 +82,7 @@ def submit(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
       JobFailed: the runner did not take it.
     """
     options = PipelineOptions(list(beam_arguments), save_main_session=False)
-    pipeline = beam.Pipeline(runner=settings.runner, options=options)
+    pipeline = new_pipeline(settings.runner, options)
     build(pipeline, settings)
     try:
         pipeline.run()

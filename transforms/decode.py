@@ -146,6 +146,8 @@ def _decode(path: Path, found: DecodedDocument, name: str, decoding: Decoding, p
         decoded = dead(found, error.status, error.message, error.stage, error.__cause__)
     except MemoryError as error:
         decoded = dead(found, Status.OUT_OF_MEMORY, "The document asked for more memory than there is.", Stage.PARTITION, error)
+    except RecursionError as error:
+        decoded = dead(found, Status.TOO_LARGE, "It is nested too deeply to be read.", Stage.PARTITION, error)
     except Exception as error:  # a library may raise anything at all over a document: it is the document's outcome
         decoded = dead(found, Status.FAILED, f"{type(error).__name__}: {str(error).strip() or 'no message'}", Stage.PARTITION, error)
     yield replace(decoded, seconds=round(time.perf_counter() - started, 3))

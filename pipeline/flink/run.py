@@ -20,7 +20,7 @@ from pipeline.flink.job_server import JobServer, started_job_server
 from pipeline.flink.probe import PROBE_WITHIN, build_probe, judge, probe_folder, read_markers, versions_here
 from pipeline.flink.rest import Cluster, FlinkError, JobStatus, python_error
 from pipeline.flink.submission import Submission, complete, write_flink_settings
-from pipeline.graph import build
+from pipeline.graph import build, new_pipeline
 from pipeline.options import BackfillSettings
 from pipeline.report.finished_run import SUBMITTED, unfinished_on_cluster
 from transforms.decode_documents import DECODER
@@ -161,7 +161,7 @@ def launch(
 
     options = submission.options(name, *more)
     options.view_as(PortableOptions).job_endpoint = server.endpoint or None
-    pipeline = beam.Pipeline(runner="FlinkRunner", options=options)
+    pipeline = new_pipeline("FlinkRunner", options)
     add_steps(pipeline)
     try:
         known = {job.id for job in submission.cluster.jobs()}  # of an earlier try under this name too

@@ -96,7 +96,7 @@ def _doubling_forms(document: pikepdf.Pdf) -> None:
 
 
 def _endless_content(document: pikepdf.Pdf) -> None:
-    document.pages[1].Contents = pikepdf.Stream(document, zlib.compress(b"q Q " * (64 << 20), 9), Filter=pikepdf.Name.FlateDecode)
+    document.pages[1].Contents = pikepdf.Stream(document, zlib.compress(b"q Q " * (8 << 20), 9), Filter=pikepdf.Name.FlateDecode)
 
 
 def _large_page(document: pikepdf.Pdf) -> None:
@@ -116,7 +116,7 @@ def repeated_cells() -> bytes:
 
 
 def wide_sheet() -> bytes:
-    rows = "".join(f'<row r="{number}"><c r="XFD{number}"><v>1</v></c></row>' for number in range(1, 5_001))
+    rows = "".join(f'<row r="{number}"><c r="XFD{number}"><v>1</v></c></row>' for number in range(1, 20_001))
     sheet = f'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{rows}</sheetData></worksheet>'
     return rewritten(seeds.xlsx(), "xl/worksheets/sheet1.xml", sheet.encode())
 

@@ -60,12 +60,10 @@ def test_a_small_archive_may_have_any_ratio(tmp_path):
     import docx
 
     document = docx.Document()
-    document.add_paragraph("The same words, over and over. " * 20_000)
+    document.add_paragraph("The same words, over and over. " * 500)
     document.save(tmp_path / "a.docx")
-    assert (
-        zipfile.ZipFile(tmp_path / "a.docx").getinfo("word/document.xml").file_size
-        > 100 * zipfile.ZipFile(tmp_path / "a.docx").getinfo("word/document.xml").compress_size
-    )
+    with zipfile.ZipFile(tmp_path / "a.docx") as archive:
+        assert sum(member.file_size for member in archive.infolist()) > 2 * (tmp_path / "a.docx").stat().st_size
     limits = replace(Limits(), archive_ratio=2)
     found = partition_document(tmp_path / "a.docx", declared_mime_type="", name="a.docx", settings=DecodeSettings(), limits=limits)
     assert len(found.elements) == 1
