@@ -96,7 +96,7 @@ def _doubling_forms(document: pikepdf.Pdf) -> None:
 
 
 def _endless_content(document: pikepdf.Pdf) -> None:
-    document.pages[1].Contents = pikepdf.Stream(document, zlib.compress(b"q Q " * (8 << 20), 9), Filter=pikepdf.Name.FlateDecode)
+    document.pages[1].Contents = pikepdf.Stream(document, zlib.compress(b"q Q " * (1 << 20), 9), Filter=pikepdf.Name.FlateDecode)
 
 
 def _large_page(document: pikepdf.Pdf) -> None:
@@ -106,13 +106,6 @@ def _large_page(document: pikepdf.Pdf) -> None:
 
 def _deep_arrays(document: pikepdf.Pdf) -> None:
     document.pages[0].contents_add(document.make_stream(b"[" * 20_000))
-
-
-def repeated_cells() -> bytes:
-    cell = f'<table:table-cell table:number-columns-repeated="9999"><text:p>{seeds.SENTENCE}</text:p></table:table-cell>'
-    row = f'<table:table-row table:number-rows-repeated="9999">{cell}</table:table-row>'
-    body = f'<office:spreadsheet><table:table table:name="one">{row}</table:table></office:spreadsheet>'
-    return seeds.open_document("application/vnd.oasis.opendocument.spreadsheet", body)
 
 
 def wide_sheet() -> bytes:
@@ -145,6 +138,7 @@ def endless_tiff() -> bytes:
 
 
 BOMBS: dict[str, Callable[[], bytes]] = {
+    "nested.html": lambda: b"<html><body>" + b"<div>" * 1_500 + seeds.SENTENCE.encode() + b"</div>" * 1_500 + b"<p>The end of it.",
     "deep.html": lambda: b"<html><body>" + b"<div>" * DEEP + seeds.SENTENCE.encode(),
     "lists.html": lambda: b"<html><body>" + b"<ul><li>" * 5_000 + seeds.SENTENCE.encode(),
     "tables.html": lambda: b"<html><body>" + b"<table><tr><td>" * 3_000 + seeds.SENTENCE.encode(),
@@ -154,7 +148,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "laughs.docx": laughing_docx,
     "deep.json": lambda: b"[" * DEEP + b"]" * DEEP,
     "deep.md": lambda: b">" * 20_000 + b" a\n\n" + b"[" * 20_000 + b"\n\n" + b"- " * 5_000 + b"x\n" + b"*a_b" * 5_000,
-    "deep.rst": lambda: "\n".join(" " * depth + "- " + seeds.SENTENCE for depth in range(0, 1_000, 2)).encode(),
+    "deep.rst": lambda: "\n".join(" " * depth + "- " + seeds.SENTENCE for depth in range(0, 400, 2)).encode(),
     "deep.org": lambda: "\n".join("*" * depth + " " + seeds.SENTENCE for depth in range(1, 500)).encode(),
     "deep.rtf": lambda: b"{\\rtf1 " + b"{" * DEEP + seeds.SENTENCE.encode() + b"}" * DEEP + b"}",
     "tables.docx": nested_tables,
@@ -165,12 +159,11 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "content.pdf": lambda: pdf(_endless_content),
     "page.pdf": lambda: pdf(_large_page),
     "arrays.pdf": lambda: pdf(_deep_arrays),
-    "repeated.ods": repeated_cells,
     "wide.xlsx": wide_sheet,
     "deep.eml": nested_multiparts,
     "endless.tiff": endless_tiff,
     "columns.csv": lambda: b"," * 500_000 + b"a\n" + b"b\n" * 10_000,
     "spaces.txt": lambda: b" " * 5_000_000 + b"a",
     "words.txt": lambda: b"a" * 3_000_000,
-    "breaks.txt": lambda: b"a\n\n" * 100_000,
+    "breaks.txt": lambda: b"ab\n\n" * 20_000,
 }

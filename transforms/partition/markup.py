@@ -1,9 +1,12 @@
 """Marked-up texts: HTML and Markdown, and RST, ORG, RTF and EPUB by way of HTML."""
 
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from transforms.model import Element, PartitionedDocument, Picture
+from transforms.model import Element, PartitionedDocument, Picture, Stage
+from transforms.partition.containers import too_large
 from transforms.partition.elements import from_unstructured
 from transforms.partition.office import conversion
 from transforms.partition.pictures.archives import ArchivePictures
@@ -148,13 +151,45 @@ def html_elements(text: str, settings: DecodeSettings, *, resolve: Resolve | Non
         return []
     register_picture_partitioners(images=settings.images)
     _keep_figures_and_forms()
-    found = partition(
-        # lxml reads a declared encoding from characters that are decoded already, and then reads them wrong.
-        text=re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1),
-        extract_image_block_types=["Image"],
-        extract_image_block_to_payload=True,
-    )
+    with _reading_deep_pages():
+        found = partition(
+            # lxml reads a declared encoding from characters that are decoded already, and then reads them wrong.
+            text=re.sub(r"^\s*<\?xml[^>]*\?>", "", text, count=1),
+            extract_image_block_types=["Image"],
+            extract_image_block_to_payload=True,
+        )
     return from_unstructured(found, images=settings.images, resolve=resolve)
+
+
+@contextmanager
+def _reading_deep_pages() -> Iterator[None]:
+    """Has unstructured read pages of 2,048 elements in each other, and refuses those that go deeper.
+
+    Its own parser (0.27.35, libxml2 2.14.6) stops at 256 and drops all that follows, as if the page ended there. Old pages get that deep by
+    tags that nobody closed.
+
+    Raises:
+      DecodeError: `too_large`.
+    """
+    from lxml import etree
+    from unstructured.partition.html import parser, partition
+
+    if partition.html_parser is parser.html_parser:
+        deep = etree.HTMLParser(remove_comments=True, remove_pis=True, huge_tree=True)
+        deep.set_element_class_lookup(parser.element_class_lookup)
+        partition.html_parser = deep
+    recursion = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(recursion, _FRAMES_OF_DEEP_PAGES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(recursion)
+    if any(entry.type_name == "ERR_RESOURCE_LIMIT" for entry in partition.html_parser.error_log):
+        raise too_large("It is nested too deeply to be read.", Stage.PARTITION)
+
+
+_FRAMES_OF_DEEP_PAGES = 20_000
+"""unstructured goes down a page with four frames for each level; its 2,048 levels take 2 MB of the stack."""
 
 
 def _keep_figures_and_forms() -> None:

@@ -63,11 +63,21 @@ def _moment(text: str) -> datetime | None:
 
 
 def parse_xml(data: bytes) -> Any:
-    """The root of an XML document, or None; neither entities nor the network are touched."""
+    """The root of an XML document, as far as it can be read, or None; neither entities nor the network are touched."""
     try:
         return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, recover=True, huge_tree=True))
     except etree.XMLSyntaxError:
         return None
+
+
+def read_content(path: Path, name: str) -> Any:
+    """The root of an XML document in a ZIP that holds texts, of which nothing may be passed over.
+
+    Raises:
+      lxml.etree.XMLSyntaxError, or what zipfile raises: it is not all there, or not well-formed.
+    """
+    with zipfile.ZipFile(path) as archive:
+        return etree.fromstring(archive.read(name), etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
 
 
 def read_member(path: Path, name: str) -> bytes:

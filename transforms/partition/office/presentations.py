@@ -12,7 +12,7 @@ from transforms.partition.office import conversion
 from transforms.partition.office.opendocument import DRAW, PRESENTATION, TABLE, TEXT, page_pictures, paragraph_text
 from transforms.partition.office.package import left_out, readable_package
 from transforms.partition.pictures.partitioners import register_picture_partitioners
-from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, parse_xml, read_member
+from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, read_content
 from transforms.partition.source import Source, reading
 
 EMU_PER_POINT = 12_700
@@ -94,8 +94,8 @@ def hidden_pages(what: str, numbers: list[int]) -> list[str]:
 def partition_odp(source: Source) -> PartitionedDocument:
     """An OpenDocument presentation. unstructured has no partitioner for it; its own rules classify the paragraphs of each slide."""
     with reading(source):
-        root = parse_xml(read_member(source.path, "content.xml"))
-        pages = [] if root is None else list(root.iter(f"{DRAW}page"))
+        root = read_content(source.path, "content.xml")
+        pages = list(root.iter(f"{DRAW}page"))
         elements = [element for number, page in enumerate(pages, start=1) for element in _slide(page, number)]
         properties = odf_properties(source.path)
         pictures = list(page_pictures(source.path, pages)) if source.settings.images else []

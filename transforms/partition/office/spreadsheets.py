@@ -18,7 +18,7 @@ from transforms.partition.office import conversion
 from transforms.partition.office.opendocument import OFFICE, STYLE, TABLE, TEXT, page_pictures, paragraph_text
 from transforms.partition.office.package import left_out, readable_package
 from transforms.partition.pictures.archives import xlsx_pictures
-from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, parse_xml, read_member
+from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, read_content
 from transforms.partition.source import Source, reading
 
 Rows = list[list[str]]
@@ -223,8 +223,8 @@ def _xls_cell(cell: Any, datemode: int) -> str:
 
 
 def _ods_tables(path: Path) -> list[Any]:
-    root = parse_xml(read_member(path, "content.xml"))
-    body = None if root is None else root.find(f"{OFFICE}body/{OFFICE}spreadsheet")
+    root = read_content(path, "content.xml")
+    body = root.find(f"{OFFICE}body/{OFFICE}spreadsheet")
     return [] if body is None else list(body.findall(f"{TABLE}table"))
 
 
