@@ -3,6 +3,7 @@
 import io
 import zipfile
 
+import bombs
 import docx
 import openpyxl
 import pikepdf
@@ -142,3 +143,84 @@ def test_a_block_of_zeros_in_a_log_costs_the_log_nothing(decode):
 def test_characters_that_could_not_be_read_are_counted(decode):
     found = decode(b"\xff\xfe" + "Ein Wort und noch eines steht hier.".encode("utf-16-le") + b"\x00\xd8", "a.txt")
     assert found.warnings == ["1 bytes that are no characters in utf-16 are replaced by U+FFFD."]
+
+
+def changed(data, name, old, new):
+    """A ZIP with one member changed."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        content = archive.read(name)
+    assert old in content
+    return bombs.rewritten(data, name, content.replace(old, new))
+
+
+def without(data, name):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(stream, "w") as target:
+        for member in source.namelist():
+            if member != name:
+                target.writestr(member, source.read(member))
+    return stream.getvalue()
+
+
+def two_sheets():
+    workbook = openpyxl.Workbook()
+    for sheet in (workbook.active, workbook.create_sheet("second")):
+        sheet["A1"] = seeds.SENTENCE
+    return seeds.saved(workbook)
+
+
+def mail(boundary="edge", end="--edge--\n"):
+    parts = f"--edge\nContent-Type: text/plain\n\n{seeds.SENTENCE}\n"
+    return f"From: a@example.org\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary={boundary}\n\n{parts}{end}".encode()
+
+
+NO_PARTS = "--edge\nContent-Type: multipart/mixed; boundary=other\n\nThe parts of this one are lost.\n--edge--\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "reason"),
+    [
+        ("cut.ods", lambda: changed(seeds.ods(), "content.xml", b"</office:body>", b""), "The ODS file is damaged: "),
+        ("cut.odp", lambda: changed(seeds.odp(), "content.xml", b"</office:body>", b""), "The ODP file is damaged: "),
+        ("none.ods", lambda: without(seeds.ods(), "content.xml"), "The ODS file is damaged: "),
+        ("none.odp", lambda: without(seeds.odp(), "content.xml"), "The ODP file is damaged: "),
+        (
+            "none.xlsx",
+            lambda: changed(two_sheets(), "xl/workbook.xml", b"sheets>", b"sheetz>"),
+            "The XLSX file is damaged: it lists none of ",
+        ),
+        (
+            "none.pptx",
+            lambda: changed(seeds.pptx(), "ppt/presentation.xml", b"sldIdLst>", b"sldIdLzt>"),
+            "The PPTX file is damaged: it lists none",
+        ),
+        ("parts.eml", lambda: mail(boundary="hedge"), "The parts of the mail cannot be told apart: "),
+        (
+            "body.msg",
+            lambda: seeds.msg(seeds.SENTENCE).replace(b"\x02\x01\x13\x10", b"\x02\x01\x13\x17"),
+            "The mail has a body that its list ",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "." in value[-5:] else "",
+)
+def test_content_that_cannot_be_reached_is_not_taken_for_none(decode, name, make, reason):
+    document = decode(make(), name)
+    assert (document.status, document.reason[: len(reason)]) == (Status.CORRUPT, reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "warnings"),
+    [
+        ("whole.eml", mail, []),
+        ("cut.eml", lambda: mail(end=""), ["It has no end: it may be cut short."]),
+        ("part.eml", lambda: mail(end=NO_PARTS), ["1 of its parts should hold others that cannot be told apart; they are not decoded."]),
+        ("whole.xlsx", two_sheets, []),
+        ("part.xlsx", lambda: without(two_sheets(), "xl/worksheets/sheet2.xml"), ["It lists 2 sheets, and has 1 of them."]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_part_that_cannot_be_reached_is_told(decode, name, make, warnings):
+    document = decode(make(), name)
+    assert document.status is Status.OK
+    assert document.warnings == warnings
+    assert text_of(document).count(seeds.SENTENCE) == (2 if name == "whole.xlsx" else 1)

@@ -5,7 +5,9 @@ import email.policy
 import re
 import struct
 from collections.abc import Iterator
+from email.errors import CloseBoundaryNotFoundDefect
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any
 
 from transforms.model import Attachment, Element, PartitionedDocument, Picture
@@ -47,8 +49,29 @@ def partition_eml(source: Source) -> PartitionedDocument:
     pictures, attachments = _parts(message, body, text if is_html else "")
     with reading(source):
         elements = _body_elements(text, is_html, pictures, source.settings)
+    warnings = _damage(message, nothing=not elements and not attachments)
     properties = Properties(_header(message, "Subject"), _header(message, "From"), iso_date(_header(message, "Date")))
-    return source.partitioned(elements, properties, attachments=attachments)
+    return source.partitioned(elements, properties, warnings, attachments=attachments)
+
+
+def _damage(message: EmailMessage, *, nothing: bool) -> list[str]:
+    """What the mail's structure says of parts that are not there.
+
+    Args:
+      nothing: whether nothing was found in the mail.
+    Raises:
+      DecodeError: `corrupt`, when that is why there is nothing.
+    """
+    parts = list(message.walk())
+    whole = [part for part in parts if part.get_content_maintype() == "multipart" and isinstance(part.get_payload(), str)]
+    if nothing and any(part.get_payload().strip() for part in whole):  # type: ignore[union-attr]
+        raise corrupt("The parts of the mail cannot be told apart: the line between them is not the one that its header names.")
+    warnings = []
+    if whole and not nothing:
+        warnings.append(f"{len(whole)} of its parts should hold others that cannot be told apart; they are not decoded.")
+    if any(isinstance(defect, CloseBoundaryNotFoundDefect) for part in parts for defect in part.defects):
+        warnings.append("It has no end: it may be cut short.")
+    return warnings
 
 
 def _is_encrypted(content_type: str, smime_type: str) -> bool:
@@ -221,6 +244,8 @@ def partition_msg(source: Source) -> PartitionedDocument:
         html, plain = message.html_body or "", message.body or ""
         if not html.strip() and not plain.strip():
             html = _rtf_body(message)
+            if not html.strip() and _has_unlisted_body(source.path):
+                raise corrupt("The mail has a body that its list of properties does not name.")
         if not html and _PGP_MESSAGE.match(plain):
             raise encrypted("The mail's body is encrypted with PGP.")
         pictures, attachments = _msg_parts(message, html)
@@ -233,6 +258,15 @@ def partition_msg(source: Source) -> PartitionedDocument:
         )
         warnings = [f"{unread} attachments hold no file (attached messages, links) and are not decoded."] if unread else []
         return source.partitioned(elements, properties, warnings, attachments=attachments)
+
+
+def _has_unlisted_body(path: Path) -> bool:
+    """Whether PidTagBody or PidTagHtml holds something: python-oxmsg 0.0.2 finds them by the list of properties only."""
+    import olefile
+
+    with olefile.OleFileIO(path) as ole:
+        bodies = [entry for entry in ole.listdir() if len(entry) == 1 and re.match(r"__substg1\.0_(1000|1013)", entry[0])]
+        return any(ole.openstream(entry).read().strip(b"\0 \t\r\n") for entry in bodies)
 
 
 def _message_class(message: Any) -> str:

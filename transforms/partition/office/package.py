@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from transforms.partition import formats
-from transforms.partition.containers import open_zip
+from transforms.partition.containers import corrupt, open_zip
 from transforms.partition.formats import Format
 
 _STRICT = b"http://purl.oclc.org/ooxml/"
@@ -61,6 +61,30 @@ def _transitional(data: bytes) -> bytes:
         rb"http://schemas.openxmlformats.org/\1/2006/",
         data,
     )
+
+
+_PAGES: Mapping[str, tuple[str, str, str, bytes]] = {
+    formats.PPTX.name: ("slides", r"ppt/slides/[^/]+\.xml", r"ppt/presentation\d*\.xml", rb"<(?:\w+:)?sldId\b"),
+    formats.XLSX.name: ("sheets", r"xl/(?:work|chart|dialog)sheets/[^/]+\.xml", r"xl/workbook\d*\.xml", rb"<(?:\w+:)?sheet\b"),
+}
+"""What its pages are called, the names of their parts, that of the part that lists them, and how it lists one."""
+
+
+def missing_pages(path: Path, known: Format, found: int) -> list[str]:
+    """The warning for pages that a package lists and does not have: openpyxl 3.1 passes them over in silence.
+
+    Args:
+      found: pages that were found by the list.
+    Raises:
+      DecodeError: `corrupt`, when there are pages and the list is empty.
+    """
+    what, pages, lists, entry = _PAGES[known.name]
+    with open_zip(path) as archive:
+        names = archive.namelist()
+        listed = sum(len(re.findall(entry, archive.read(name))) for name in names if re.fullmatch(lists, name))
+    if not found and any(re.fullmatch(pages, name) for name in names):
+        raise corrupt(f"The {known.name} file is damaged: it lists none of its {what}.")
+    return [f"It lists {listed} {what}, and has {found} of them."] if listed > found else []
 
 
 _LEFT_OUT: Mapping[str, Sequence[tuple[str, str]]] = {

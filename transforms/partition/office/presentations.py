@@ -10,7 +10,7 @@ from transforms.partition import formats
 from transforms.partition.elements import detect_languages, from_unstructured, render_table
 from transforms.partition.office import conversion
 from transforms.partition.office.opendocument import DRAW, PRESENTATION, TABLE, TEXT, page_pictures, paragraph_text
-from transforms.partition.office.package import left_out, readable_package
+from transforms.partition.office.package import left_out, missing_pages, readable_package
 from transforms.partition.pictures.partitioners import register_picture_partitioners
 from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, read_content
 from transforms.partition.source import Source, reading
@@ -48,7 +48,7 @@ def _document(source: Source, path: Path, properties: Properties) -> Partitioned
     return source.partitioned(
         from_unstructured(found, images=source.settings.images),
         properties,
-        [*hidden_pages("slides", hidden), *_notes(presentation), *left_out(path, formats.PPTX)],
+        [*hidden_pages("slides", hidden), *_notes(presentation), *missing_pages(path, formats.PPTX, count), *left_out(path, formats.PPTX)],
         page_count=count,
         page_sizes=dict.fromkeys(range(1, count + 1), size) if all(size) else {},
         page_names={number: name for number, slide in enumerate(presentation.slides, start=1) if (name := _title(slide))},

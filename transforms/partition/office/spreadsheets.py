@@ -16,7 +16,7 @@ from transforms.partition import formats
 from transforms.partition.elements import detect_languages, render_table
 from transforms.partition.office import conversion
 from transforms.partition.office.opendocument import OFFICE, STYLE, TABLE, TEXT, page_pictures, paragraph_text
-from transforms.partition.office.package import left_out, readable_package
+from transforms.partition.office.package import left_out, missing_pages, readable_package
 from transforms.partition.pictures.archives import xlsx_pictures
 from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, read_content
 from transforms.partition.source import Source, reading
@@ -130,8 +130,10 @@ def read_xlsx(path: Path) -> tuple[list[Sheet], list[str]]:
     # Read-only mode streams the cells and does not load pictures, charts or styles of empty cells.
     with path.open("rb") as stream:  # by its stream: openpyxl refuses a path without one of its extensions
         workbook = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+        missing = missing_pages(path, formats.XLSX, len(workbook.sheetnames))
         sheets = [Sheet(sheet.title, _xlsx_rows(sheet), sheet.sheet_state != "visible") for sheet in workbook.worksheets]
-    return _with_formulas(path, sheets)
+    mended, warnings = _with_formulas(path, sheets)
+    return mended, [*missing, *warnings]
 
 
 def _xlsx_rows(sheet: Any) -> Rows:
