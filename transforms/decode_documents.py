@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import apache_beam as beam
 from apache_beam.transforms.window import GlobalWindow
@@ -23,21 +23,26 @@ from apache_beam.utils.timestamp import MIN_TIMESTAMP
 from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
-from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded, without_place
+from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, digest_file, undecoded, without_place
 from transforms.errors import JobFailed
 from transforms.isolation.handover import LeftBehindError, open_left
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT
 from transforms.progress_files import report_to
+from transforms.provenance.identifiers import document_id_from_digest
 from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem
 from transforms.storage.blobs import put_blob
-from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, read_outcome, write_commit
+from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, write_commit
+from transforms.storage.proof import Origin, prove_commit
 from transforms.storage.staging import staging_key, staging_path
 
 DECODER = "transforms.decode:decode_file"
+
+MAX_RETRIES = 16
+"""Of one mail, each without one attachment more: then it shares their fate. The child says which attachment it was, and may lie."""
 
 _OUTCOME_TYPES = get_type_hints(Outcome)
 
@@ -139,8 +144,9 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     with pool.lease() as child:
         uri = filesystem.join(task.output, path)
         try:
-            outcome, blobs, kernel = _decode(reference, task, child)
-            _publish(child.folder, task.output, uri, outcome, blobs)
+            found = _decode(reference, task, child)
+            outcome, kernel = found.outcome, found.pdf_kernel
+            _publish(child.folder, task, uri, found)
         except DecodeError as error:
             kernel = ""
             commit = child.own_folder / COMMIT
@@ -160,38 +166,45 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     )
 
 
-def _publish(folder: Path, output: str, uri: str, outcome: Outcome, blobs: list[str]) -> None:
-    """Publishes what a child has left. Blobs first: a commit promises that its pictures are there.
+class _Answer(NamedTuple):
+    """What a child has answered, and of which document."""
+
+    outcome: Outcome
+    blobs: list[str]
+    pdf_kernel: str
+    origin: Origin
+
+
+def _publish(folder: Path, task: DecodeTask, uri: str, answer: _Answer) -> None:
+    """Publishes what a child has left, once it is proven. Blobs first: a commit promises that its pictures are there.
 
     Raises:
       DecodeError: `crashed` where it is not what a decode leaves.
     """
-    scratch = filesystem.join(output, filesystem.SCRATCH)
+    scratch = filesystem.join(task.output, filesystem.SCRATCH)
     try:
-        with filesystem.output_told(output):
-            for blob in blobs:
-                with open_left(folder, BLOBS, blob.rpartition("/")[2]) as source:
-                    put_blob(output, blob, source)
-            with open_left(folder, COMMIT) as source:
-                _check_commit(source, outcome)
-                with filesystem.publishing(uri, scratch=scratch) as target:
-                    shutil.copyfileobj(source, target, 1 << 20)
+        with (
+            filesystem.output_told(task.output),
+            open_left(folder, COMMIT) as source,
+            filesystem.publishing(uri, scratch=scratch) as target,
+        ):
+            shutil.copyfileobj(source, target, 1 << 20)
+            prove_commit(target, answer.outcome, answer.blobs, origin=answer.origin, limit=task.limits.memory << 20)
+            for blob in answer.blobs:
+                with open_left(folder, BLOBS, blob.rpartition("/")[2]) as picture:
+                    put_blob(task.output, blob, picture)
     except CommitDamaged as error:
         raise DecodeError(Status.CRASHED, "The decoding process has left a commit that cannot be read.", Stage.PARTITION) from error
     except LeftBehindError as error:
         raise DecodeError(Status.CRASHED, str(error), Stage.PARTITION) from error
 
 
-def _check_commit(source: BinaryIO, outcome: Outcome) -> None:
-    if read_outcome(source) != outcome:
-        raise LeftBehindError("The decoding process has left a commit that says something else than its answer.")
-    source.seek(0)
-
-
-def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[Outcome, list[str], str]:
+def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> _Answer:
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
     size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
+    digest, _ = digest_file(child.folder / DOCUMENT)
+    origin = Origin(reference, reference.document_id or document_id_from_digest(digest), digest)
     request: dict[str, Any] = {
         "reference": reference._asdict(),
         "settings": task.settings.to_json(),
@@ -205,21 +218,21 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tup
         except ChildFailure as failure:
             # An attachment that ends its child costs itself only: the mail is decoded again without it.
             place = _place(child.folder)
-            if not place or place in request["failures"]:
+            if not place or place in request["failures"] or len(request["failures"]) == MAX_RETRIES:
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
         else:
-            found = _checked(answer)
+            found = _checked(answer, origin)
             _tell_once("".join(filter(str.isprintable, str(answer.get("notice", ""))[:300])))
             return found
 
 
-def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:
+def _checked(answer: Mapping[str, Any], origin: Origin) -> _Answer:
     """What is in an answer, each of the type that it should have: it comes from where the document was."""
     try:
         facts = {name: kind(answer["outcome"][name]) for name, kind in _OUTCOME_TYPES.items()}
         Status(facts["status"])
-        return Outcome(**facts), [str(blob) for blob in answer["blobs"]], str(answer["pdf_kernel"])
+        return _Answer(Outcome(**facts), [str(blob) for blob in answer["blobs"]], str(answer["pdf_kernel"])[:300], origin)
     except (KeyError, TypeError, ValueError) as error:
         raise DecodeError(Status.CRASHED, "The decoding process gave an answer that cannot be read.", Stage.PARTITION) from error
 

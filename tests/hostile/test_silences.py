@@ -224,3 +224,26 @@ def test_a_part_that_cannot_be_reached_is_told(decode, name, make, warnings):
     assert document.status is Status.OK
     assert document.warnings == warnings
     assert text_of(document).count(seeds.SENTENCE) == (2 if name == "whole.xlsx" else 1)
+
+
+def test_a_first_page_that_an_earlier_section_defines_is_read(decode):
+    document = docx.Document()
+    document.add_paragraph("The first section has no first page of its own.")
+    section = document.sections[0]
+    section.different_first_page_header_footer = True
+    section.first_page_header.paragraphs[0].text = "The crest of the town"
+    section.first_page_footer.paragraphs[0].text = "Printed by the council"
+    section.different_first_page_header_footer = False
+    document.add_section().different_first_page_header_footer = True
+    document.add_paragraph("The second section has one, as the first one has defined it.")
+    text = text_of(decode(seeds.saved(document), "a.docx"))
+    assert [text.count(words) for words in ("The crest of the town", "Printed by the council")] == [1, 1]
+
+
+def test_right_to_left_text_of_a_pdf_is_told(decode):
+    with pikepdf.open(io.BytesIO(seeds.pdf())) as document:
+        font = document.pages[1].Resources.Font.F1
+        mapped = b"/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange "
+        font.ToUnicode = document.make_stream(mapped + b"1 beginbfrange <61> <7a> <05d0> endbfrange endcmap")
+        found = decode(seeds.saved(document), "a.pdf")
+    assert found.warnings == ["Pages 1-3: right-to-left text; its letters are in the order in which they stand, from the left."]

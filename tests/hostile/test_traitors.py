@@ -26,7 +26,18 @@ def test_whatever_a_child_leaves_or_answers_costs_its_document_only(tmp_path, mo
     for number in range(5):
         (library / f"good{number}.txt").write_text(f"Document number {number} does no harm at all.")
     settings, beam_arguments = parse_backfill(
-        ["--input", str(library), "--output", str(tmp_path / "out"), "--run-id", "traitors", "--started-at", STARTED_AT]
+        [
+            "--input",
+            str(library),
+            "--output",
+            str(tmp_path / "out"),
+            "--run-id",
+            "traitors",
+            "--started-at",
+            STARTED_AT,
+            "--document-memory",
+            "256",
+        ]
     )
 
     run(replace(settings, children=2), beam_arguments, Silent(), decoder="traitors:decode_file")

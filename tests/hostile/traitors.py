@@ -1,7 +1,11 @@
 """Decoders that a document has taken over, run by test_traitors: each leaves or answers something that shall harm the owner."""
 
+import json
 import os
 import socket
+import struct
+import time
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -100,6 +104,115 @@ def do_place(folder, answer, _):
     (folder / decode.PLACE).unlink()
     os.mkfifo(folder / decode.PLACE)
     os._exit(3)
+
+
+def do_places(folder, answer, _):
+    """Says each time that it was another attachment."""
+    (folder / decode.PLACE).write_text(f"{time.monotonic_ns()}")
+    os._exit(3)
+
+
+def do_brokentexts(folder, answer, _):
+    """Whole as a ZIP, and with the outcome that was answered: the writer of the datasets would stumble over it."""
+    _rewrite(folder, {"text_documents.arrow": lambda data: data[:200]})
+    return answer
+
+
+def do_outside(folder, answer, _):
+    """A text that is said to stand where no memory is."""
+    _rewrite(folder, {"text_documents.arrow": lambda data: data.replace(struct.pack("<i", 36), struct.pack("<i", 1 << 30))})
+    return answer
+
+
+def do_bomb(folder, answer, _):
+    """Zeros, more of them than a child may have memory."""
+    path = folder / decode.COMMIT
+    with zipfile.ZipFile(path) as archive:
+        outcome = archive.read("outcome.json")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("outcome.json", outcome)
+        with archive.open("text_documents.arrow", "w") as member:
+            for _ in range(300):
+                member.write(bytes(1 << 20))
+    return answer
+
+
+def do_norows(folder, answer, _):
+    return _reworded(folder, answer, lambda content: content["documents"][0].pop("warnings"))
+
+
+def do_quads(folder, answer, _):
+    _rewrite(folder, {"provenance.nq": lambda data: data.replace(b"<urn:graph:source> .", b"<urn:graph:source> ;", 1)})
+    return answer
+
+
+def do_othergraph(folder, answer, _):
+    _rewrite(folder, {"provenance.nq": lambda data: data.replace(b"<urn:graph:source> .", b"<urn:graph:other> .", 1)})
+    return answer
+
+
+def do_otherid(folder, answer, _):
+    """Takes the place of another document, which would be its duplicate."""
+    own = answer["outcome"]["document_id"]
+    _rewrite(folder, {name: lambda data: data.replace(own.encode(), VICTIM.encode()) for name in ("outcome.json", "provenance.nq")})
+    return {**answer, "outcome": {**answer["outcome"], "document_id": VICTIM}}
+
+
+def do_otherrow(folder, answer, _):
+    return _reworded(folder, answer, lambda content: content["documents"][0].update(document_id=VICTIM))
+
+
+def do_othersource(folder, answer, secret):
+    return _reworded(folder, answer, lambda content: content["documents"][0].update(source_uri=f"file://{secret}"))
+
+
+def do_othercollection(folder, answer, _):
+    return _reworded(folder, answer, lambda content: content["documents"][0].update(collection="of-others"))
+
+
+def do_attached(folder, answer, _):
+    """A second document, that is attached to nothing of this one."""
+    return _reworded(folder, answer, lambda content: content["documents"].append({**content["documents"][0], "parent_document_id": VICTIM}))
+
+
+def do_letter(folder, answer, secret):
+    """A dead letter that has the next run read a file of the host."""
+    letter = {"document_id": answer["outcome"]["document_id"], "source_uri": answer["outcome"]["source_uri"], "status": "failed"}
+    letter |= {"stage": "partition", "error_class": None, "message": "m", "traceback": None, "reference": {"uri": secret}}
+
+    def change(content):
+        content["documents"][0]["status"] = "failed"
+        content["dead_letters"].append(letter)
+
+    return _reworded(folder, answer, change)
+
+
+VICTIM = "https://trustgraph.ai/doc/00000000-0000-0000-0000-000000000000"
+
+
+def _reworded(folder, answer, change):
+    """Changes the outcome of the commit, with counts that fit."""
+    found = {}
+
+    def reword(data):
+        content = json.loads(data)
+        change(content)
+        content["outcome"] |= {"documents": len(content["documents"]), "dead_letters": len(content["dead_letters"])}
+        content["outcome"]["status"] = content["documents"][0]["status"]
+        found.update(content["outcome"])
+        return json.dumps(content).encode()
+
+    _rewrite(folder, {"outcome.json": reword})
+    return {**answer, "outcome": found}
+
+
+def _rewrite(folder, changes):
+    path = folder / decode.COMMIT
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, changes.get(name, bytes)(data))
 
 
 def _connection():

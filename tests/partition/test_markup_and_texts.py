@@ -308,3 +308,32 @@ def test_a_format_whose_tool_is_missing_says_so(partition, monkeypatch):
         partition("Title\n=====\n", "a.rst")
     assert raised.value.status is Status.MISSING_TOOL
     assert raised.value.message == "RST needs pandoc: pandoc converts it: pip install pypandoc_binary, or apt-get install pandoc."
+
+
+@pytest.mark.parametrize(
+    ("table", "html"),
+    [
+        ("<tr>between<td>cell</td><p>behind</p></tr>", "<tr><td>between</td><td>cell</td><td>behind</td></tr>"),
+        ("above<tr><td>cell</td></tr>below", "<tr><td>above</td></tr><tr><td>cell</td></tr><tr><td>below</td></tr>"),
+        ("<tbody><tr><td>cell</td></tr><div>lost</div></tbody>", "<tbody><tr><td>cell</td></tr><tr><td>lost</td></tr></tbody>"),
+        ("<tr><td>cell</td></tr><table><tr><td>inner</td></tr></table>", "<tr><td>cell</td></tr><tr><td>inner</td></tr>"),
+        ("<caption>nothing else</caption>", "<tr><td>nothing else</td></tr>"),
+    ],
+)
+def test_what_stands_in_a_table_but_in_no_cell_is_in_the_table(partition, table, html):
+    (element,) = partition(f"<html><body><table>{table}</table></body></html>").elements
+    assert element.html == f"<table>{html}</table>"
+
+
+def test_labels_of_a_form_are_read(partition):
+    found = partition("<html><body><form><label>Speed of the wind</label><input value='3'><p>in metres a second</p></form></body></html>")
+    assert [element.text for element in found.elements] == ["Speed of the wind", "in metres a second"]
+
+
+@pytest.mark.parametrize("tag", ["div", "font", "blockquote"])
+def test_a_page_of_tags_that_nobody_closed_is_read_to_its_end(partition, tag):
+    body = "".join(f"<{tag}>Line number {number} of the page. " for number in range(1000))
+    found = partition(f"<html><body>{body}<p>The end of it.</p></body></html>")
+    text = " ".join(element.text for element in found.elements)
+    assert [f"Line number {number} of" in text for number in (0, 255, 256, 999)] == [True] * 4
+    assert text.endswith("The end of it.")

@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from transforms.model import Element, PartitionedDocument, Picture, Stage
 from transforms.partition.containers import too_large
@@ -138,7 +139,7 @@ def html_elements(text: str, settings: DecodeSettings, *, resolve: Resolve | Non
     if not text.strip():
         return []
     register_picture_partitioners(images=settings.images)
-    _keep_figures_and_forms()
+    _keep_all_parts()
     with _reading_deep_pages():
         found = partition(
             # lxml reads a declared encoding from characters that are decoded already, and then reads them wrong.
@@ -180,9 +181,10 @@ _FRAMES_OF_DEEP_PAGES = 20_000
 """unstructured goes down a page with four frames for each level; its 2,048 levels take 2 MB of the stack."""
 
 
-def _keep_figures_and_forms() -> None:
-    """Makes unstructured's HTML parser read what stands in figures, details and forms, which it throws away whole (0.27.35).
+def _keep_all_parts() -> None:
+    """Makes unstructured's HTML parser read what it throws away whole (0.27.35).
 
+    That are figures, details, forms and labels, and what is in a table without being in a cell.
     pandoc writes each captioned picture as a figure, and many generated pages are one form from top to bottom. Controls (inputs, buttons,
     menus) stay left out.
     """
@@ -194,8 +196,52 @@ def _keep_figures_and_forms() -> None:
 
         _ElementCls = FigureCaption
 
+    class Table(parser.TableBlock):  # type: ignore[misc]
+        """A `<table>`."""
+
+        def iter_elements(self) -> Iterator[Any]:
+            _put_into_cells(self)
+            yield from super().iter_elements()
+
     names = parser.element_class_lookup.get_namespace(None)
     if names["figure"] is parser.RemovedBlock:
         names.update(
             {"figure": parser.Flow, "figcaption": Caption, "details": parser.Flow, "summary": parser.BlockItem, "form": parser.Flow}
         )
+        names.update({"label": parser.Phrasing, "table": Table})
+
+
+def _put_into_cells(table: Any) -> None:
+    """Puts what stands in a table or a row, but in no cell, into a cell of its own: unstructured (0.27.35) reads nothing else."""
+    for group in (table, *(child for child in table if child.tag in _ROW_GROUPS)):
+        _wrap(group, _IN_TABLE if group is table else ("tr",), "tr")
+    rows = [child for group in (table, *(child for child in table if child.tag in _ROW_GROUPS)) for child in group if child.tag == "tr"]
+    for row in rows:
+        _wrap(row, ("td", "th"), "td")
+    if not any(text.strip() for row in rows for text in row.itertext()):
+        for caption in table.iterchildren("caption"):  # without a row with text there would be no table
+            caption.tag = "tr"
+            _wrap(caption, (), "td")
+
+
+_ROW_GROUPS = ("thead", "tbody", "tfoot")
+_IN_TABLE = ("caption", "colgroup", "col", "tr", *_ROW_GROUPS)
+
+
+def _wrap(parent: Any, allowed: Sequence[str], tag: str) -> None:
+    """Wraps each text, and each child of another kind, in a new child."""
+    if (parent.text or "").strip():
+        wrapper = parent.makeelement(tag)
+        wrapper.text, parent.text = parent.text, None
+        parent.insert(0, wrapper)
+    for child in list(parent):
+        tail, child.tail = child.tail, None
+        place = parent.index(child)
+        if child.tag not in allowed:
+            wrapper = parent.makeelement(tag)
+            parent.replace(child, wrapper)
+            wrapper.append(child)
+        if (tail or "").strip():
+            wrapper = parent.makeelement(tag)
+            wrapper.text = tail
+            parent.insert(place + 1, wrapper)

@@ -26,12 +26,13 @@ def rows(document: DecodedDocument) -> list[dict[str, Any]]:
             "error_class": or_null(document.error_class),
             "message": document.reason,
             "traceback": or_null(document.traceback),
-            "reference": _reference(document.reference) if document.reference else None,
+            "reference": as_given(document.reference) if document.reference else None,
         }
     ]
 
 
-def _reference(reference: DocumentReference) -> dict[str, Any]:
+def as_given(reference: DocumentReference) -> dict[str, Any]:
+    """A reference in the form in which a references file may hold it."""
     try:
         metadata = json.loads(reference.metadata)
     except ValueError:  # as given: it may be what made the reference unusable

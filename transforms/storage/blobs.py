@@ -34,9 +34,10 @@ def put_blob(output: str, relative_path: str, source: BinaryIO) -> bool:
     uri = join(output, relative_path)
     if size_of(uri) == os.fstat(source.fileno()).st_size:
         return False
-    if hashlib.file_digest(cast(BufferedReader, source), "sha256").hexdigest() != named[2]:
-        raise LeftBehindError("The decoding process has left a picture that is not the one that it names.")
-    source.seek(0)
     with publishing(uri, scratch=join(output, SCRATCH)) as target:
         shutil.copyfileobj(source, target, 1 << 20)
+        target.seek(0)
+        # Of the copy: whoever left the source may still write to it.
+        if hashlib.file_digest(cast(BufferedReader, target), "sha256").hexdigest() != named[2]:
+            raise LeftBehindError("The decoding process has left a picture that is not the one that it names.")
     return True

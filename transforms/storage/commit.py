@@ -259,8 +259,15 @@ def _content(archive: zipfile.ZipFile) -> dict[str, Any]:
 
 
 def _read_table(archive: zipfile.ZipFile, name: str, schema: pa.Schema) -> pa.Table:
-    with pa.ipc.open_stream(archive.read(name)) as reader:
-        table = reader.read_all()
+    data = archive.read(name)
+    broken = ""
+    try:
+        with pa.ipc.open_stream(data) as reader:
+            table = reader.read_all()
+    except OSError as error:  # so Arrow says of broken bytes; an error of the disk would come above
+        broken = str(error)
+    if broken:
+        raise ValueError(broken)  # not in the except clause: `_damage_told` would take it for one of the disk
     if not table.schema.equals(schema):
         raise ValueError(f"the columns of {name} are not this decoder's")
     return table

@@ -247,7 +247,7 @@ def write_atomically(uri: str, content: bytes | Path, *, scratch: str = "", dura
 
 @contextmanager
 def publishing(uri: str, *, scratch: str = "", durable: bool = False) -> Iterator[BinaryIO]:
-    """A file to write, published under `uri` when the block ends; when it raises, nothing is published.
+    """A file to write (and to read again), published under `uri` when the block ends; when it raises, nothing is published.
 
     Args:
       uri: where to. Missing folders are made.
@@ -382,7 +382,7 @@ def _create(folder: Path, name: str) -> BinaryIO:
     for _ in range(_TRIES):
         path = folder / f".{name[:100]}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
         try:
-            stream = path.open("xb")
+            stream = path.open("x+b")
         except FileNotFoundError:  # the rare case: asking for the folder before each write would cost more
             with suppress(FileExistsError):  # pathlib says so too where the folder was there, and gone when it looked whether it is one
                 folder.mkdir(parents=True, exist_ok=True)

@@ -28,11 +28,7 @@ _HIDING = re.compile(rb"sdtContent|oMath|<w:(?:ins|moveTo|smartTag|customXml|fld
 def visible_package(path: Path, folder: Path) -> Path:
     """A package whose text is all where python-docx looks for it: `path` itself, or a rewritten copy in `folder`."""
     with open_zip(path) as archive:
-        hiding = {
-            name: data
-            for name in archive.namelist()
-            if (_READ_PARTS.fullmatch(name) or name == BODY) and _HIDING.search(data := archive.read(name))
-        }
+        hiding = {name: data for name in archive.namelist() if _READ_PARTS.fullmatch(name) and _is_hiding(data := archive.read(name))}
         if not hiding:
             return path
         copy = folder / "visible"
@@ -42,11 +38,16 @@ def visible_package(path: Path, folder: Path) -> Path:
     return copy
 
 
+def _is_hiding(part: bytes) -> bool:
+    return bool(_HIDING.search(part)) or (b"<w:titlePg" in part and part.count(b"<w:sectPr") > 1)
+
+
 def _visible(part: bytes) -> bytes:
     root = etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
     _unwrap_controls(root)
     _unwrap_runs(root)
     _write_equations(root)
+    _show_first_pages(root)
     return bytes(etree.tostring(root))
 
 
@@ -98,6 +99,27 @@ def _write_equations(root: Any) -> None:
 
     for run in root.iter(f"{_W}r"):
         run.attrib.pop(_MARK, None)
+
+
+def _show_first_pages(root: Any) -> None:
+    """Has each section show the header and footer of first pages that it defines, if not itself then a later one that inherits them shows.
+
+    unstructured (0.27.35) reads them in the section that defines them, where that has a first page of its own, and nowhere else.
+    """
+    defined: dict[str, Any] = {}
+    for section in root.iter(f"{_W}sectPr"):
+        references = section.iterfind(f"{_W}headerReference"), section.iterfind(f"{_W}footerReference")
+        own = {str(node.tag): section for nodes in references for node in nodes if node.get(f"{_W}type") == "first"}
+        defined |= own
+        if _has_first_page(section):
+            for definer in defined.values():
+                if not _has_first_page(definer):
+                    etree.SubElement(definer, f"{_W}titlePg")
+
+
+def _has_first_page(section: Any) -> bool:
+    mark = section.find(f"{_W}titlePg")
+    return mark is not None and mark.get(f"{_W}val", "true") not in ("0", "false", "off")
 
 
 def _is_equation(node: Any) -> bool:
