@@ -44,6 +44,9 @@ TOKENS = (
 
 ENDED_ON = "ENDED WITH THE KERNEL ONLY"
 
+UNPACKED = 2_000_000
+"""Bytes of the largest unpacked PDF that is damaged."""
+
 DOCUMENT = "document.pdf"
 KEPT = "elements.txt"
 """In a child's own folder."""
@@ -137,7 +140,7 @@ def mutated(data: bytes, generator: random.Random) -> bytes:
 
 
 def unpacked(path: Path, folder: Path) -> bytes:
-    """A PDF with plain streams and objects; as it is where qpdf cannot open it."""
+    """A PDF with plain streams and objects; as it is where qpdf cannot open it, or where that makes it large."""
     import pikepdf
 
     copy = folder / "unpacked.pdf"
@@ -150,7 +153,8 @@ def unpacked(path: Path, folder: Path) -> bytes:
                 object_stream_mode=pikepdf.ObjectStreamMode.disable,
                 encryption=False,
             )
-        return copy.read_bytes()
+        # A scan becomes megabytes of pixels, which pdfminer searches for minutes once damaged, and in which no damage reaches an operator.
+        return (path if copy.stat().st_size > UNPACKED else copy).read_bytes()
     except (pikepdf.PdfError, pikepdf.PasswordError, RuntimeError):
         return path.read_bytes()
 
