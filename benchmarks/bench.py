@@ -30,7 +30,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 from bench_report import write_report  # noqa: E402 - a script finds the package beside it
 from bench_set import BenchSet, make_set  # noqa: E402
 from measured_run import measure  # noqa: E402
-from per_document import cost, profiles  # noqa: E402
+from per_document import profiles, read  # noqa: E402
 
 PEERS = ROOT / "benchmarks" / "peers"
 CHILDREN = 2
@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results.jsonl")
     parser.add_argument("--append", action="store_true", help="to the results that are there")
     parser.add_argument("--report", action="store_true", help="measures nothing: writes the report of the results that are there")
-    parser.add_argument("--lock", type=Path, help="a file that is locked for each run, where several benchmarks share a machine")
+    parser.add_argument("--lock", type=Path, help="a file that is locked for each run of a whole program: benchmarks take turns")
     parser.add_argument("--peers", type=Path, default=ROOT / ".venv-bench", help="the peers' environment")
     parser.add_argument("--docling", type=Path, default=ROOT / ".venv-bench-docling", help="docling's")
     arguments = parser.parse_args()
@@ -107,6 +107,7 @@ class Bench:
         output.mkdir()
         documents = self._set.groups[group][0].parent
         with self._turn():
+            load = os.getloadavg()[0]
             taken = measure(
                 contestant.command(documents, output),
                 environment={**ENVIRONMENT, "PYTHONPATH": str(self._folder / MODEL), "TMPDIR": str(self._folder)},
@@ -116,22 +117,15 @@ class Bench:
             )
         self._record(
             {"kind": "run", "round": turn, "contestant": contestant.name, "group": group, **asdict(taken)}
-            | {"with output": contestant.outputs(printed, output)}
+            | {"load": round(load, 1), "with output": contestant.outputs(printed, output)}
         )
         shutil.rmtree(output)
 
     def _documents(self) -> None:
         groups = self._set.groups
         files = [(group, path) for group in ("text", "pdf") for path in groups.get(group, ())]
-        readings = cost(files, self._arguments.rounds)
-        while True:
-            with self._turn():
-                found = next(readings, None)
-            if found is None:
-                break
-            last = found
-        for document in last:
-            self._record({"kind": "document", **asdict(document)})
+        for reading in read(files, self._arguments.rounds):
+            self._record({"kind": "reading", **asdict(reading)})
         for suffix, parts in profiles([path for _, path in files]).items():
             self._record({"kind": "profile", "format": suffix, "parts": {part: round(seconds, 4) for part, seconds in parts.items()}})
 
@@ -186,7 +180,17 @@ def decoder(children: int, groups: tuple[str, ...]) -> Contestant:
     return Contestant(
         f"decoder {children}",
         groups,
-        lambda documents, output: [sys.executable, "-m", "pipeline", "backfill", "--input", documents, "--output", output / "out", *options],
+        lambda documents, output: [
+            sys.executable,
+            "-m",
+            "pipeline",
+            "backfill",
+            "--input",
+            documents,
+            "--output",
+            output / "out",
+            *options,
+        ],
         decoded,
     )
 

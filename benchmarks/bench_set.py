@@ -14,11 +14,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 from generated_documents import write_documents  # noqa: E402 - a script finds the package beside it
 
 TEXT_SUFFIXES = frozenset(
-    ".csv .docx .eml .epub .htm .html .json .md .msg .ndjson .odt .org .pptx .rst .rtf .tsv .txt .xls .xlsx .xml".split()
+    {
+        *{".csv", ".docx", ".eml", ".epub", ".htm", ".html", ".json", ".md", ".msg", ".ndjson", ".odt", ".org", ".pptx", ".rst", ".rtf"},
+        *{".tsv", ".txt", ".xls", ".xlsx", ".xml"},
+    }
 )
 """Formats that unstructured reads without OCR, LibreOffice or a layout model."""
 
-DOCLING_SUFFIXES = frozenset(".csv .docx .htm .html .md .pptx .xlsx".split())
+DOCLING_SUFFIXES = frozenset({".csv", ".docx", ".htm", ".html", ".md", ".pptx", ".xlsx"})
 """Formats of docling's simple backends among them."""
 
 GENERATED = 300

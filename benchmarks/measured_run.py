@@ -41,7 +41,9 @@ class Measurement:
     """The most at the same moment."""
 
 
-def measure(command: Sequence[str | Path], *, environment: Mapping[str, str], output: Path, cwd: Path, may_fail: bool = False) -> Measurement:
+def measure(
+    command: Sequence[str | Path], *, environment: Mapping[str, str], output: Path, cwd: Path, may_fail: bool = False
+) -> Measurement:
     """Runs a command to its end; what it prints goes to a file.
 
     Args:
@@ -76,7 +78,13 @@ def measure(command: Sequence[str | Path], *, environment: Mapping[str, str], ou
     if process.returncode and not may_fail:
         raise RuntimeError(f"{command[0]} ended with {process.returncode}: {output.read_text(encoding='utf-8', errors='replace')[-2000:]}")
     return Measurement(
-        round(seconds, 3), round(_cpu_of_children() - before, 3), round(first, 3), round(pss, 1), round(rss, 1), round(largest, 1), processes
+        round(seconds, 3),
+        round(_cpu_of_children() - before, 3),
+        round(first, 3),
+        round(pss, 1),
+        round(rss, 1),
+        round(largest, 1),
+        processes,
     )
 
 

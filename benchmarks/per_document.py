@@ -6,6 +6,7 @@ provenance. Tools that a decode starts (pandoc) count.
 """
 
 import cProfile
+import os
 import pstats
 import resource
 import shutil
@@ -13,7 +14,7 @@ import sys
 import sysconfig
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +30,21 @@ LARGE_CHILD = 1 << 14
 """MiB that a child may keep, and so none is replaced between two documents: a new one has cold caches."""
 
 
-@dataclass
-class DocumentCost:
-    """Of one document: CPU seconds of each reading, by both sides."""
+@dataclass(frozen=True)
+class Reading:
+    """One document, read once by one side."""
 
     name: str
     group: str
     size: int
-    pages: int = 0
-    plain: list[float] = field(default_factory=list)
-    decoder: list[float] = field(default_factory=list)
-    memory_mb: float = 0.0
-    """The most that its decode added to the child, MB."""
+    """Bytes."""
+    pages: int
+    """Of a PDF; else 0."""
+    side: str
+    """`plain` or `decoder`."""
+    cpu_seconds: float
+    memory_mb: float
+    """The most that the decode added to its child, MB, the tools that it started not counted."""
 
 
 # --- in the children ---------------------------------------------------------------------------------------------------------------------
@@ -69,15 +73,18 @@ def preload_plain() -> None:
 def decoder(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a child of the job does; with `profile`, the seconds that each part of it took as well."""
     from transforms.decode import decode_file
+    from transforms.isolation.processes import high_water_bytes, resident_bytes
 
     (folder / request["name"]).rename(folder / "document")
+    resident = resident_bytes(os.getpid())
     profile = cProfile.Profile() if request["profile"] else None
     before = _cpu()
     if profile is None:
         decode_file(request["decode"], folder)
     else:
         profile.runcall(decode_file, request["decode"], folder)
-    return {"seconds": _cpu() - before, "profile": shares(profile) if profile else {}}
+    seconds, added = _cpu() - before, max(high_water_bytes() - resident, 0)  # `decode_file` starts the high water anew
+    return {"seconds": seconds, "added": added / 1e6, "profile": shares(profile) if profile else {}}
 
 
 def _cpu() -> float:
@@ -129,8 +136,8 @@ def pool(side: str) -> ChildPool:
     )
 
 
-def call(side: ChildPool, path: Path, *, profile: bool = False) -> tuple[Mapping[str, Any], float]:
-    """What came of a file, and the most memory that it added, MB.
+def call(side: ChildPool, path: Path, *, profile: bool = False) -> Mapping[str, Any]:
+    """What came of a file.
 
     Raises:
       ChildFailure: its child ended.
@@ -148,30 +155,33 @@ def call(side: ChildPool, path: Path, *, profile: bool = False) -> tuple[Mapping
     }
     with side.lease() as child:
         shutil.copyfile(path, child.folder / path.name)
-        answer = child.call(request)
-        return answer, child.peak_memory_mb * 1.048576
+        return child.call(request)
 
 
-def cost(files: Sequence[tuple[str, Path]], rounds: int) -> Iterator[list[DocumentCost]]:
-    """Reads all files on both sides, once a round; gives what is known after each round.
+def read(files: Sequence[tuple[str, Path]], rounds: int) -> Iterator[Reading]:
+    """Reads all files on both sides, once a round.
 
     Args:
       files: with the group of each.
     """
-    found = [DocumentCost(path.name, group, path.stat().st_size, _pages(path)) for group, path in files]
     with pool("plain") as plain_side, pool("decoder") as decoder_side:
         for turn in range(rounds):
-            for number, (document, (_, path)) in enumerate(zip(found, files, strict=True)):
+            for number, (group, path) in enumerate(files):
                 for side in ("plain", "decoder") if (number + turn) % 2 else ("decoder", "plain"):
                     try:
-                        answer, memory = call(plain_side if side == "plain" else decoder_side, path)
+                        answer = call(plain_side if side == "plain" else decoder_side, path)
                     except ChildFailure as failure:
                         print(f"{path.name}, {side}: {failure.status}: {failure.message}", file=sys.stderr)
                         continue
-                    getattr(document, side).append(answer["seconds"])
-                    if side == "decoder":
-                        document.memory_mb = max(document.memory_mb, memory)
-            yield found
+                    yield Reading(
+                        path.name,
+                        group,
+                        path.stat().st_size,
+                        _pages(path),
+                        side,
+                        round(answer["seconds"], 5),
+                        round(answer.get("added", 0.0), 1),
+                    )
 
 
 def profiles(files: Sequence[Path]) -> dict[str, dict[str, float]]:
@@ -180,7 +190,7 @@ def profiles(files: Sequence[Path]) -> dict[str, dict[str, float]]:
     with pool("decoder") as side:
         for path in files:
             try:
-                answer, _ = call(side, path, profile=True)
+                answer = call(side, path, profile=True)
             except ChildFailure:
                 continue
             found.setdefault(path.suffix.lower(), Counter()).update(answer["profile"])

@@ -1,10 +1,11 @@
-"""TrustGraph's published decoder (trustgraph-unstructured 2.9.5), its message handler driven in memory: no broker, no librarian, no graph store.
+"""TrustGraph's published decoder (trustgraph-unstructured 2.9.5), its message handler driven in memory.
 
 usage: python trustgraph_decoder.py FOLDER
 
-The handler gets one message a document, as it does from the queue, in one process (its concurrency is 1 by default). What it would fetch from
-the librarian (kind and content) and what it sends (child documents, triples, text documents) stays in this process: transport costs
-nothing here. `Processor.__init__` connects to a broker, so what it sets besides is set here.
+The handler gets one message a document, as it does from the queue, in one process (its concurrency is 1 by default). What it would fetch
+from the librarian (kind and content) and what it sends (child documents, triples, text documents) stays in this process: there is no
+broker, no librarian and no graph store, and transport costs nothing. `Processor.__init__` connects to a broker, so what it sets besides is
+set here.
 """
 
 import asyncio
@@ -24,7 +25,12 @@ from trustgraph.decoding.universal.processor import Processor  # noqa: E402
 from trustgraph.decoding.universal.strategies import get_strategy  # noqa: E402
 from trustgraph.schema import Document, Metadata  # noqa: E402
 
-for extension, kind in {".md": "text/markdown", ".rst": "text/x-rst", ".rtf": "application/rtf", ".tsv": "text/tab-separated-values"}.items():
+for extension, kind in {
+    ".md": "text/markdown",
+    ".rst": "text/x-rst",
+    ".rtf": "application/rtf",
+    ".tsv": "text/tab-separated-values",
+}.items():
     mimetypes.add_type(kind, extension)
 
 
@@ -35,13 +41,13 @@ class Librarian:
         self._path = path
         self.saved = 0
 
-    async def fetch_document_metadata(self, document_id: str) -> Any:
+    async def fetch_document_metadata(self, **_: Any) -> Any:
         return SimpleNamespace(kind=mimetypes.guess_type(self._path.name)[0])
 
-    async def fetch_document_content(self, document_id: str) -> bytes:
+    async def fetch_document_content(self, **_: Any) -> bytes:
         return base64.b64encode(self._path.read_bytes())
 
-    async def save_child_document(self, **document: Any) -> None:
+    async def save_child_document(self, **_: Any) -> None:
         self.saved += 1
 
 
@@ -51,14 +57,15 @@ class Flow:
     def __init__(self, path: Path) -> None:
         self.librarian = Librarian(path)
 
-    def __call__(self, name: str) -> "Flow":
+    def __call__(self, _name: str) -> "Flow":
         return self
 
-    async def send(self, message: Any) -> None:
+    async def send(self, _message: Any) -> None:
         pass
 
 
 async def main() -> None:
+    """Hands all documents to the handler, one after the other."""
     processor = Processor.__new__(Processor)
     processor.partition_strategy = "fast"
     processor.languages = ["eng"]
