@@ -145,7 +145,8 @@ def _without_pictures(plain: Outcome, decoder: Outcome) -> Pair:
 def _cells(plain: Outcome, decoder: Outcome) -> Pair:
     """Each word of a cell stands in the decoder's text as well; of numbers, dates and empty cells pandas writes what it makes of them."""
     text = " ".join(piece.text for piece in decoder.pieces)
-    words = [word for piece in plain.pieces for word in piece.text.split() if not re.search(r"\d", word) and word not in _PANDAS]
+    found = " ".join(piece.text.replace("\\n", " ") for piece in plain.pieces).split()  # pandas writes a line's end so
+    words = [word for word in found if not re.search(r"\d", word) and word not in _PANDAS]
     is_table = all(piece.category == "Table" for piece in decoder.pieces)
     return (decoder, decoder) if is_table and all(word in text for word in words) else (plain, decoder)
 
