@@ -8,6 +8,7 @@ OUTPUT  ?= out
 ARGS    ?=
 OFFICE  ?=
 FOLDER  ?= $(LIBRARY)
+CORPUS  ?=
 MOMENTS ?= 20
 N       ?= 2000
 SEED    ?= 1
@@ -19,7 +20,7 @@ PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
 .PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf
-.PHONY: check-kernel-memory fuzz soak clean
+.PHONY: check-kernel-memory identical bench lock-bench fuzz soak clean
 
 backfill: setup
 	$(BIN)/universal-decoder backfill --input "$(LIBRARY)" --output "$(OUTPUT)" $(ARGS)
@@ -98,12 +99,40 @@ wheel: setup
 compare-pdf: setup
 	$(BIN)/python benchmarks/compare_pdf.py $(FOLDER) --mutations 500 $(ARGS)
 
+# Whether the accelerations change anything, over the documents below CORPUS (default: the sample library) and 200 generated ones: whole
+# elements of unstructured and the job's own (with their ids), PDFs without the kernel and the rest as well, and the job's elements against
+# plain partition()'s, each intended difference by its name.
+identical: setup
+	$(BIN)/python -W ignore benchmarks/identical.py "$(or $(CORPUS),$(LIBRARY))" --generated 200
+	$(BIN)/python -W ignore benchmarks/identical.py "$(or $(CORPUS),$(LIBRARY))" --generated 200 --through decoder
+	$(BIN)/python -W ignore benchmarks/compare_pdf.py "$(or $(CORPUS),$(LIBRARY))" --plain
+	$(BIN)/python -W ignore benchmarks/intended_differences.py "$(or $(CORPUS),$(LIBRARY))" --generated 200
+
+# Against what people would use instead, in environments of their own (1.5 GB): writes the tables and the chart of the README.
+# CORPUS=… takes other documents than the sample library and generated ones.
+bench: setup $(VENV)-bench/installed $(VENV)-bench-docling/installed
+	$(BIN)/python -W ignore benchmarks/bench.py $(if $(CORPUS),--corpus "$(CORPUS)") --peers $(VENV)-bench --docling $(VENV)-bench-docling $(ARGS)
+
+$(VENV)-bench/installed $(VENV)-bench-docling/installed: $(VENV)-%/installed: requirements/%.txt
+	$(PYTHON) -m venv --clear $(VENV)-$*
+	$(VENV)-$*/bin/pip --disable-pip-version-check install --quiet --no-deps --require-hashes -r $<
+	@touch $@
+
+lock-bench: setup
+	$(PIP) install --quiet uv==0.13.9
+	$(BIN)/uv pip compile --quiet requirements/bench.in -c requirements/light.txt $(LOCKING_BENCH) --override requirements/light-overrides.txt -o requirements/bench.txt
+	$(BIN)/uv pip compile --quiet requirements/bench-docling.in $(LOCKING_BENCH) -o requirements/bench-docling.txt
+
+LOCKING_BENCH = --python-version 3.11.2 --python-platform x86_64-manylinux_2_28 --generate-hashes --no-annotate --no-header
+
 # The kernel's tests with a kernel that reports each read and write outside of its memory, and each after its end (gcc's AddressSanitizer).
+# First of all, that they would run with it: without a compiled kernel they are skipped.
+SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+  PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH=build/sanitized/lib
 check-kernel-memory: setup
 	KERNEL_FLAGS="-fsanitize=address -fno-omit-frame-pointer -g -O1" $(BIN)/python setup.py -q build --build-base build/sanitized --build-lib build/sanitized/lib
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-	  PYTHONPATH=build/sanitized/lib \
-	  $(BIN)/pytest -p no:cacheprovider -o pythonpath=tests/partition/pdf_kernel tests/partition/pdf_kernel $(ARGS)
+	$(SANITIZED) $(BIN)/python -c "from transforms.partition.pdf_kernel import tokens; assert 'sanitized' in tokens.__file__, tokens.__file__"
+	$(SANITIZED) $(BIN)/pytest -p no:cacheprovider -o pythonpath=tests/partition/pdf_kernel tests/partition/pdf_kernel $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist $(KERNEL)/*.so *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-bench-docling build dist $(KERNEL)/*.so *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

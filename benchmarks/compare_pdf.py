@@ -14,7 +14,6 @@ Exit code 1: something differs, or a child ended with the kernel on that did not
 
 import argparse
 import hashlib
-import os
 import random
 import shutil
 import statistics
@@ -31,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from transforms.isolation.pool import ChildFailure, ChildPool  # noqa: E402 - a script finds the package beside it
+from transforms.model import Status  # noqa: E402
 from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT  # noqa: E402
 from transforms.partition.pdf_kernel.installation import SWITCH  # noqa: E402
 from transforms.settings import Limits  # noqa: E402
@@ -43,6 +43,13 @@ TOKENS = (
 ).split()
 
 ENDED_ON = "ENDED WITH THE KERNEL ONLY"
+
+UNPACKED = 2_000_000
+"""Bytes of the largest unpacked PDF that is damaged."""
+
+DOCUMENT = "document.pdf"
+KEPT = "elements.txt"
+"""In a child's own folder."""
 
 
 # --- in the children ---------------------------------------------------------------------------------------------------------------------
@@ -58,26 +65,32 @@ def preload() -> None:
     warm_up()
 
 
-def read(request: Mapping[str, Any], _: Path) -> dict[str, Any]:
-    """The elements of a PDF, or the exception over it, as a digest; and the CPU seconds that they took."""
+def read(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The elements of `folder/document.pdf`, or the exception over it, as a digest; and the CPU seconds that they took.
+
+    Raises:
+      OSError: the file cannot be read, which no comparison may take for what is in it.
+    """
     from unstructured.partition.pdf import _partition_pdf_with_pdfparser, extractable_elements
 
     from transforms.partition import pdf_kernel
     from transforms.partition.pdf_kernel.self_test import described
 
     _classify(by_rule=request["by_rule"])
+    path = folder / DOCUMENT
+    path.open("rb").close()
     started = time.process_time()
     try:
-        pages = extractable_elements(filename=request["path"], pdfminer_config=_config())
+        pages = extractable_elements(filename=str(path), pdfminer_config=_config())
         elements = _partition_pdf_with_pdfparser(extracted_elements=pages)
         found, outcome = described(elements), f"{len(pages)} pages, {len(elements)} elements"
     except Exception as error:  # what pdfminer raises over broken files: the kernel must raise the same
         # Messages may hold the addresses of objects.
         found, outcome, pages = [], f"{type(error).__name__}: {error}".split(" at 0x")[0][:200], []
     seconds = time.process_time() - started
-    lines = [repr(element) for element in found]
+    outcome, *lines = (line.replace(str(folder), "") for line in (outcome, *map(repr, found)))  # another one in each pool
     if request["keep"]:
-        Path(request["keep"]).write_text("\n".join([outcome, *lines]) + "\n", encoding="utf-8", errors="backslashreplace")
+        (folder / KEPT).write_text("\n".join([outcome, *lines]) + "\n", encoding="utf-8", errors="backslashreplace")
     digest = hashlib.sha256("\n".join([outcome, *lines]).encode("utf-8", "backslashreplace")).hexdigest()
     return {"digest": digest, "outcome": outcome, "pages": len(pages), "seconds": seconds, "kernel": pdf_kernel.state().on}
 
@@ -127,7 +140,7 @@ def mutated(data: bytes, generator: random.Random) -> bytes:
 
 
 def unpacked(path: Path, folder: Path) -> bytes:
-    """A PDF with plain streams and objects; as it is where qpdf cannot open it."""
+    """A PDF with plain streams and objects; as it is where qpdf cannot open it, or where that makes it large."""
     import pikepdf
 
     copy = folder / "unpacked.pdf"
@@ -140,7 +153,8 @@ def unpacked(path: Path, folder: Path) -> bytes:
                 object_stream_mode=pikepdf.ObjectStreamMode.disable,
                 encryption=False,
             )
-        return copy.read_bytes()
+        # A scan becomes megabytes of pixels, which pdfminer searches for minutes once damaged, and in which no damage reaches an operator.
+        return (path if copy.stat().st_size > UNPACKED else copy).read_bytes()
     except (pikepdf.PdfError, pikepdf.PasswordError, RuntimeError):
         return path.read_bytes()
 
@@ -175,12 +189,23 @@ class Reading:
 
 
 def ask(pool: ChildPool, path: Path, keep: Path | None = None, *, by_rule: bool = False) -> Reading:
-    """Has a PDF read in a child of the pool."""
+    """Has a PDF read in a child of the pool, which sees its own folder only.
+
+    Args:
+      keep: a file for the elements.
+    Raises:
+      ChildFailure: it could not be read at all: the comparison itself is broken.
+    """
     with pool.lease() as child:
+        shutil.copyfile(path, child.folder / DOCUMENT)
         try:
-            answer = child.call({"path": str(path), "keep": str(keep) if keep else "", "by_rule": by_rule})
+            answer = child.call({"keep": keep is not None, "by_rule": by_rule})
         except ChildFailure as failure:
-            return Reading(failure.status.value, f"{failure.status.value}: {failure.message}", ended=failure.status.value != "failed")
+            if failure.status is Status.FAILED:
+                raise
+            return Reading(failure.status.value, f"{failure.status.value}: {failure.message}", ended=True)
+        if keep is not None:
+            shutil.copyfile(child.folder / KEPT, keep)
     return Reading(answer["digest"], answer["outcome"], answer["pages"], answer["seconds"])
 
 
@@ -220,7 +245,8 @@ def main() -> int:
 def ask_kernel(pool: ChildPool) -> bool:
     """Whether the children of a pool read with the kernel."""
     with pool.lease() as child:
-        return bool(child.call({"path": os.devnull, "keep": "", "by_rule": True})["kernel"])
+        (child.folder / DOCUMENT).touch()
+        return bool(child.call({"keep": False, "by_rule": True})["kernel"])
 
 
 def _pool(variables: Mapping[str, str], limits: Limits) -> ChildPool:

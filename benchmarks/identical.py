@@ -154,14 +154,16 @@ def work(through: str) -> int:
     apply_decode_environment()
     import logging
 
+    from transforms.partition import pdf_kernel
     from transforms.partition.nlp import install_nlp, warm_up
 
     logging.disable(logging.CRITICAL)
     acceleration = install_nlp()
     if acceleration.on == (os.environ[SWITCH] == "1"):
         raise SystemExit(acceleration.reason)
-    read = through_decoder if through == "decoder" else through_partition
-    if through == "decoder":
+    read = READERS[through]
+    if through.startswith("decoder"):
+        pdf_kernel.install()
         warm_up()
     else:
         warm_up_partition()
@@ -199,6 +201,43 @@ def through_decoder(file: Path) -> Any:
 
     document = partition_document(file, declared_mime_type="", name=file.name, settings=DecodeSettings())
     return lambda: [asdict(element) | {"picture": element.picture is not None} for element in document.elements]
+
+
+def plain_pieces(file: Path) -> Any:
+    """What `intended_differences` compares of unstructured's elements: category, text, depth, page, and the HTML of tables."""
+    from unstructured.partition.auto import partition
+
+    from transforms.partition.elements import PAGE_BREAK, TABLE, clean_text
+
+    return [
+        (
+            element.category,
+            clean_text(element.text),
+            element.metadata.category_depth,
+            element.metadata.page_number,
+            clean_text(element.metadata.text_as_html or "") if element.category == TABLE else "",
+        )
+        for element in partition(filename=str(file), strategy="fast")
+        if element.category != PAGE_BREAK
+    ]
+
+
+def decoder_pieces(file: Path) -> Any:
+    """The same of the job's elements."""
+    from transforms.partition.partitioner import partition_document
+    from transforms.settings import DecodeSettings, Strategy
+
+    settings = DecodeSettings(strategy=Strategy.FAST)
+    document = partition_document(file, declared_mime_type="", name=file.name, settings=settings)
+    return [(piece.category, piece.text, piece.category_depth, piece.page_number, piece.html) for piece in document.elements]
+
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    "partition": through_partition,
+    "decoder": through_decoder,
+    "plain pieces": plain_pieces,
+    "decoder pieces": decoder_pieces,
+}
 
 
 def warm_up_partition() -> None:

@@ -22,6 +22,15 @@ def test_help_and_mistakes_import_nothing_heavy(arguments, code, tmp_path):
     assert done.stdout.splitlines()[-1] == f"[] {code}"
 
 
+def test_a_dry_run_over_files_imports_neither_unstructured_nor_beam(library, tmp_path):
+    import subprocess
+
+    arguments = ["backfill", "--input", str(library), "--output", str(tmp_path / "out"), "--dry-run"]
+    program = f"import sys, pipeline.cli; code = pipeline.cli.main({arguments!r}); print(sorted(set(sys.modules) & set({HEAVY!r})), code)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "['pyarrow', 'rich'] 0"  # rich draws the table; the schemas of what is staged are pyarrow's
+
+
 def test_the_help_shows_every_option_with_its_default_in_groups(command):
     text = command("backfill", "--help").stdout
     groups = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]

@@ -21,6 +21,8 @@ _MAX_STROKES = 1_000_000
 _MAX_CONTENT = 50 * 1024 * 1024
 """Graphics operators, and bytes of content, of a page whose text layer is left alone: pdfminer takes 18 s and 1 GB a million.
 (unstructured gives up the whole file at 10,000 operators on one page: a text of 76 pages, read in 10 s, would take OCR minutes.)"""
+_WORD_MARGIN = 0.185
+"""As `partition_pdf` sets it: pdfminer's own, 0.1, puts blanks inside of words ("add (a , b )")."""
 _NO_MEANING = re.compile(r"\(cid:\d+\)|[\ufffd\ue000-\uf8ff]")
 """How pdfminer writes a glyph that its font gives no character, and the code points that mean nothing outside of a font."""
 _BACKWARDS = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{3}")
@@ -92,10 +94,12 @@ def _seen(elements: Sequence[Any], geometries: Mapping[int, PageGeometry]) -> li
 def _text_elements(path: Path, *, first_page: int) -> list[Any]:
     """unstructured's `fast` strategy without its check for drawings, so that exceptions are seen and pages are decided one by one."""
     from unstructured.partition.pdf import _partition_pdf_with_pdfparser, extractable_elements
+    from unstructured.partition.pdf_image.pdfminer_utils import PDFMinerConfig
 
     with python_warnings.catch_warnings():
         python_warnings.simplefilter("ignore")
-        pages = extractable_elements(filename=str(path), starting_page_number=first_page)
+        config = PDFMinerConfig(word_margin=_WORD_MARGIN)
+        pages = extractable_elements(filename=str(path), starting_page_number=first_page, pdfminer_config=config)
         return list(_partition_pdf_with_pdfparser(extracted_elements=pages))
 
 
