@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import apache_beam as beam
 
-from pipeline.options import FLINK_RUNNER, BackfillSettings
+from pipeline.options import DEFAULT_RUNNER, FLINK_RUNNER, BackfillSettings
 from transforms.decode_documents import DECODER, DecodeDocuments, DecodeTask
 from transforms.progress_files import progress_folder
 from transforms.references.read import ReadReferences
@@ -40,6 +40,8 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
         decoder=decoder,
         progress=progress,
         fingerprint=settings.decode.fingerprint,
+        look_first=settings.runner != DEFAULT_RUNNER and not settings.force,
+        retry_failed=settings.retry_failed,
     )
 
     references = pipeline | ReadReferences(settings.inputs, settings.references, settings.collection, settings.limit, exclude=output)

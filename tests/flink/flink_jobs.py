@@ -77,6 +77,14 @@ def _is_worker(process: psutil.Process) -> bool:
     return any(part.endswith("universal-decoder-worker") for part in line) and any(part.startswith("--id") for part in line)
 
 
+def lives(process: psutil.Process) -> bool:
+    """Whether it runs; one that has ended and that nobody has asked for its end does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
