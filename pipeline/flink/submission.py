@@ -20,6 +20,9 @@ RETRIES = 3
 On the batch engine that is up to the cluster (`write_flink_settings`)."""
 RETRY_DELAY = "5 s"
 """Between two tries: time for a TaskManager to come back."""
+ONE_BUNDLE = {"--max_bundle_size": 10_000_000, "--max_bundle_time_mills": 24 * 3600 * 1000}
+"""On the streaming engine: all that a slot is given is one bundle, as on the batch engine. At the end of a bundle all children wait for the
+last document in it, and Flink's own ends are 1,000 documents and one second: a long document would hold back all that came later."""
 MAGIC_MASTERS = ("", "[auto]", "[local]", "[collection]")
 """Beam's words for a Flink inside of the job server."""
 
@@ -97,6 +100,8 @@ def complete(settings: BackfillSettings, arguments: Sequence[str]) -> Submission
         added.append(f"--flink_job_server_jar={built_job_server()}")
     added += _environment(portable)
     streaming = bool(options.view_as(StandardOptions).streaming)
+    if streaming:
+        added += [f"{name}={value}" for name, value in ONE_BUNDLE.items() if name not in given]
     return Submission(
         cluster=cluster,
         settings=settings if settings.children_given else replace(settings, children=children_for(machines, workers)),
