@@ -7,7 +7,7 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineRunner
 
-from pipeline.options import FLINK_RUNNER, BackfillSettings
+from pipeline.options import DEFAULT_RUNNER, FLINK_RUNNER, BackfillSettings
 from transforms.decode_documents import DECODER, DecodeDocuments, DecodeTask
 from transforms.progress_files import progress_folder
 from transforms.references.read import ReadReferences
@@ -53,6 +53,8 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
         decoder=decoder,
         progress=progress,
         fingerprint=settings.decode.fingerprint,
+        look_first=settings.runner != DEFAULT_RUNNER and not settings.force,
+        retry_failed=settings.retry_failed,
     )
 
     references = pipeline | ReadReferences(settings.inputs, settings.references, settings.collection, settings.limit, exclude=output)

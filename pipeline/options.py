@@ -507,8 +507,9 @@ def backfill_parser() -> argparse.ArgumentParser:
         "EXTERNAL where --environment_options=external_service_address=HOST:PORT names a worker pool;\n"
         "--flink_version: the cluster's; --flink_job_server_jar: the one that make flink-up has built, else Beam's own,\n"
         "downloaded; --streaming: the streaming engine, as all of Flink 2 has (else the batch engine);\n"
-        "--number_of_execution_retries: 3, unless the cluster has a restart strategy; no checkpoints, as what is\n"
-        "decoded is kept without them.",
+        "--number_of_execution_retries: 3 with --streaming, unless the cluster has a restart strategy; without\n"
+        "--streaming only the cluster's counts; --max_bundle_size and --max_bundle_time_mills: without end, so that\n"
+        "no document waits for the end of others; no checkpoints, as what is decoded is kept without them.",
     )
     return parser
 

@@ -140,6 +140,12 @@ class Progress:
         """`documents` of those found are decoded now, or failed."""
         self._add(decoded=documents, decoded_bytes=max(size, 0), failed=documents if Status(status).is_dead_letter else 0)
 
+    def start_again(self) -> None:
+        """The job starts anew: all documents are found again, what was decoded as decoded before. The time goes on."""
+        with self._lock:
+            self._counts = dict.fromkeys(self._counts, 0)
+            self._decoding_since = None
+
     def phase(self, text: str) -> None:
         """What the job does now, in a few words: `Writing the datasets`."""
         with self._lock:

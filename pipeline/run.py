@@ -32,6 +32,8 @@ class Progress(Protocol):
 
     def phase(self, text: str) -> None: ...
 
+    def start_again(self) -> None: ...
+
 
 def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Progress, decoder: str = DECODER) -> dict[str, Any]:
     """Runs a backfill to its end.

@@ -37,7 +37,7 @@ from transforms.storage import filesystem
 from transforms.storage.blobs import put_blob
 from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, write_commit
 from transforms.storage.proof import Origin, prove_commit
-from transforms.storage.staging import staging_key, staging_path
+from transforms.storage.staging import find_commit, staging_key, staging_path
 
 DECODER = "transforms.decode:decode_file"
 
@@ -66,6 +66,11 @@ class DecodeTask:
     """Folder where workers tell how far they are; empty: they run in the submitter's process."""
     fingerprint: str = ""
     """As the submitter has it. A worker with another one has other versions, and its results would mix with the rest."""
+    look_first: bool = False
+    """Whether to look for a document's commit before it is decoded: for runners that give a bundle again whose worker was lost. One look
+    costs 2 ms of CPU on an object store; on Flink's batch engine a bundle is all that a slot decodes."""
+    retry_failed: bool = False
+    """Of the run; says which commits `look_first` takes."""
 
 
 @dataclass(eq=False)  # not frozen: applying a transform sets attributes on it (Beam 2.77.0)
@@ -101,7 +106,7 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
 
     def process(self, reference: DocumentReference) -> Iterator[StagedDocument]:
         pool = shared_pool(self._task)  # not in setup: a run with nothing to decode does not start it
-        self._flying.append(self._threads.submit(decode_reference, reference, self._task, pool))
+        self._flying.append(self._threads.submit(decode_once, reference, self._task, pool))
         while len(self._flying) >= 2 * self._task.children:
             wait(self._flying, return_when=FIRST_COMPLETED)
             yield from self._finished()
@@ -127,8 +132,17 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
             except BaseException:  # the bundle ends: what has not begun must not begin any more
                 self._threads.shutdown(wait=False, cancel_futures=True)
                 raise
-            counters.count(staged.status, staged.size)
+            if staged.fresh:  # else an earlier try has counted it
+                counters.count(staged.status, staged.size)
             yield staged
+
+
+def decode_once(reference: DocumentReference, task: DecodeTask, pool: ChildPool) -> StagedDocument:
+    """As `decode_reference`, unless an earlier try of the bundle has done it."""
+    earlier = None
+    if task.look_first:
+        earlier = find_commit(task.output, task.settings.fingerprint, reference, retry_failed=task.retry_failed)
+    return earlier or decode_reference(reference, task, pool)
 
 
 def decode_reference(reference: DocumentReference, task: DecodeTask, pool: ChildPool) -> StagedDocument:

@@ -11,7 +11,7 @@ import os
 import socket
 import threading
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from transforms import counters
 from transforms.storage import filesystem
@@ -81,10 +81,12 @@ def report_to(folder: str) -> WorkerReport | None:
         return _reports[folder]
 
 
-def read_counts(folder: str) -> Counts:
-    """The sum over all workers; a file that is just being replaced counts with the next look."""
+def read_counts(folder: str, without: Container[str] = ()) -> Counts:
+    """The sum over all workers but those whose files are left out; a file that is just being replaced counts with the next look."""
     sums: dict[str, tuple[int, int]] = {}
     for file in filesystem.list_folder(folder):
+        if file.name in without:
+            continue
         try:
             counts = json.loads(filesystem.read_bytes(filesystem.join(folder, file.name)))
         except (OSError, ValueError):

@@ -46,9 +46,16 @@ DEFAULTS: Mapping[str, str] = {
     "parallelism.default": "1",
     "blob.server.port": "0",
     "taskmanager.rpc.port": "0",
-    # A TaskManager that was killed is noticed after this time: 50 s are right for a network, and long for one machine.
+    # A TaskManager that was killed is noticed after two heartbeats, one that is away after this time: 50 s are long for one machine.
     "heartbeat.timeout": "15000",
-    "heartbeat.interval": "3000",
+    "heartbeat.interval": "1000",
+    # The only way to have the batch engine start a job again (`submission.write_flink_settings`).
+    "restart-strategy.type": "fixed-delay",
+    "restart-strategy.fixed-delay.attempts": "3",
+    "restart-strategy.fixed-delay.delay": "3 s",
+    # So long after its start a cluster without free slots waits for some; after the default of five minutes a job that has lost its
+    # TaskManager fails at once. 200 days, as Flink's timer ends at 248 days and takes the JobManager with it.
+    "resourcemanager.standalone.start-up-time": str(200 * 24 * 3600 * 1000),
 }
 
 

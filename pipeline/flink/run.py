@@ -23,6 +23,7 @@ from pipeline.flink.submission import Submission, complete, write_flink_settings
 from pipeline.graph import build, new_pipeline
 from pipeline.options import BackfillSettings
 from pipeline.report.finished_run import SUBMITTED, unfinished_on_cluster
+from transforms import counters
 from transforms.decode_documents import DECODER
 from transforms.errors import JobFailed, UsageError
 from transforms.progress_files import progress_folder, read_counts
@@ -95,6 +96,8 @@ def submitted(
     name = f"{PROGRAM}-{settings.run_id}"
     options = submission.options(name)
     check_cluster(submission, options)
+    if submission.retries == 0 and not submission.streaming:
+        say("A lost worker or TaskManager will end this job, as the cluster has no restart-strategy; the same command then goes on")
     say("Starting the job server")
     with started_job_server(options) as server, _flink_settings(submission) as submission:
         say(f"Asking the workers of {submission.cluster.address}")
@@ -107,8 +110,9 @@ def submitted(
 
 @contextlib.contextmanager
 def _flink_settings(submission: Submission) -> Iterator[Submission]:
-    """The submission, with settings of Flink that no option of Beam sets on both engines, in a folder for the time of the block."""
-    if submission.retries is None or any(argument.startswith("--flink_conf_dir") for argument in submission.arguments):
+    """The submission, with settings of Flink that no option of Beam sets, in a folder for the time of the block."""
+    given = any(argument.startswith("--flink_conf_dir") for argument in submission.arguments)
+    if submission.retries is None or not submission.streaming or given:
         yield submission
         return
     with tempfile.TemporaryDirectory(prefix="universal-decoder-flink-") as folder:
@@ -163,11 +167,15 @@ def launch(
     options.view_as(PortableOptions).job_endpoint = server.endpoint or None
     pipeline = new_pipeline("FlinkRunner", options)
     add_steps(pipeline)
+    known: Set[str] = set()
     try:
         known = {job.id for job in submission.cluster.jobs()}  # of an earlier try under this name too
         result = pipeline.run()
         found = _await_job(submission.cluster, name, known, result, server)
     except JobFailed:
+        raise
+    except (KeyboardInterrupt, SystemExit):
+        _cancel_new(submission, name, known)
         raise
     except Exception as error:  # gRPC's, Beam's: what they say stands in the job server's log in a better way
         told = server.last_words() or " ".join(str(error).split())[:300]
@@ -176,6 +184,14 @@ def launch(
     if record:
         filesystem.write_atomically(_record(submission.settings.output, job.run_id), json.dumps(asdict(job)).encode())
     return job
+
+
+def _cancel_new(submission: Submission, name: str, known: Set[str]) -> None:
+    """Cancels a job that nobody waits for any more, if it has got to the cluster meanwhile."""
+    with contextlib.suppress(FlinkError):
+        for job in submission.cluster.jobs():
+            if job.name == name and job.id not in known and not job.status.is_final:
+                cancel(Submitted(submission.settings.run_id, submission.cluster.address, job.id, name))
 
 
 def _await_job(cluster: Cluster, name: str, known: Set[str], result: Any, server: JobServer) -> str:
@@ -199,18 +215,15 @@ def follow(job: Submitted, output: str, progress: "Progress") -> None:
       JobFailed: it ended in another way.
     """
     shown = _Shown(progress, progress_folder(filesystem.to_uri(output), job.run_id))
-    restarts = 0
-    status = JobStatus.CREATED
+    status = before = JobStatus.CREATED
     for status in _statuses(job):
-        shown.update()
-        if status is JobStatus.RESTARTING:
-            restarts += 1
-            if restarts == 1:
-                progress.phase(f"Flink starts the job again: {_why(job)}")
-        elif restarts and status is JobStatus.RUNNING:
-            restarts = 0
+        if status is JobStatus.RESTARTING and before is not status:
+            progress.phase(f"Flink starts the job again: {_why(job)}")
+            shown.start_again()
+        elif status is JobStatus.RUNNING and before is JobStatus.RESTARTING:
             progress.phase(f"Decoding on {job.flink_master}")
-    shown.update()
+        before = status
+        shown.update()
     if status is JobStatus.CANCELED:
         raise JobFailed(f"The job was cancelled on the cluster. {GOES_ON}")
     if status is not JobStatus.FINISHED:
@@ -269,18 +282,30 @@ class _Shown:
     def __init__(self, progress: "Progress", folder: str) -> None:
         self._progress, self._folder = progress, folder
         self._known: dict[str, tuple[int, int]] = {}
+        self._earlier: frozenset[str] = frozenset()
+
+    def start_again(self) -> None:
+        """From now on other workers count. Whether they find all documents again or go on with those found, is still to be seen."""
+        with contextlib.suppress(OSError):
+            self._earlier = frozenset(file.name for file in filesystem.list_folder(self._folder))
 
     def update(self) -> None:
         with contextlib.suppress(OSError):
+            if self._earlier and counters.FOUND in read_counts(self._folder, without=self._earlier):
+                for name in self._earlier:
+                    filesystem.delete(filesystem.join(self._folder, name))
+                self._earlier = frozenset()
+                self._known.clear()
+                self._progress.start_again()
             for name, (documents, size) in read_counts(self._folder).items():
                 known = self._known.get(name, (0, 0))
                 if documents <= known[0]:
                     continue
                 self._known[name] = (documents, size)
                 new, new_size = documents - known[0], size - known[1]
-                if name == "found":
+                if name == counters.FOUND:
                     self._progress.found(new, new_size)
-                elif name == "staged":
+                elif name == counters.STAGED:
                     self._progress.staged(new, new_size)
                 else:
                     self._progress.done(name, new_size, new)

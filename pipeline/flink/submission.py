@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,13 @@ from transforms.settings import DECODER
 
 WORKER = f"{DECODER}-worker"
 RETRIES = 3
-"""Times that Flink starts a job again after a worker or a TaskManager was lost. What is decoded by then is staged, so that costs little."""
+"""Times that Flink starts a job again after a worker or a TaskManager was lost. What is decoded by then is staged, so that costs little.
+On the batch engine that is up to the cluster (`write_flink_settings`)."""
 RETRY_DELAY = "5 s"
 """Between two tries: time for a TaskManager to come back."""
+ONE_BUNDLE = {"--max_bundle_size": 10_000_000, "--max_bundle_time_mills": 24 * 3600 * 1000}
+"""On the streaming engine: all that a slot is given is one bundle, as on the batch engine. At the end of a bundle all children wait for the
+last document in it, and Flink's own ends are 1,000 documents and one second: a long document would hold back all that came later."""
 MAGIC_MASTERS = ("", "[auto]", "[local]", "[collection]")
 """Beam's words for a Flink inside of the job server."""
 
@@ -36,7 +40,7 @@ class Submission:
     workers_per_machine: int
     streaming: bool
     retries: int | None
-    """None: as the cluster has it."""
+    """Times that Flink starts the job again when something is lost; None: as the cluster has it."""
 
     def options(self, job_name: str, *more: str) -> Any:
         """Beam's `PipelineOptions`, under a name by which the job is found on the cluster."""
@@ -95,14 +99,17 @@ def complete(settings: BackfillSettings, arguments: Sequence[str]) -> Submission
     if not flink.flink_job_server_jar and short(version) == short(FLINK_VERSION) and built_job_server().is_file():
         added.append(f"--flink_job_server_jar={built_job_server()}")
     added += _environment(portable)
+    streaming = bool(options.view_as(StandardOptions).streaming)
+    if streaming:
+        added += [f"{name}={value}" for name, value in ONE_BUNDLE.items() if name not in given]
     return Submission(
         cluster=cluster,
         settings=settings if settings.children_given else replace(settings, children=children_for(machines, workers)),
         arguments=(*arguments, *added),
         parallelism=parallelism,
         workers_per_machine=workers,
-        streaming=bool(options.view_as(StandardOptions).streaming),
-        retries=_retries(arguments, cluster_settings),
+        streaming=streaming,
+        retries=_retries(arguments, streaming=streaming, strategy=_strategy(cluster_settings)),
     )
 
 
@@ -117,23 +124,29 @@ def children_for(machines: Sequence[TaskManager], workers: int) -> int:
     return max(1, min(machine.cpus for machine in machines) // workers)
 
 
-def _retries(arguments: Sequence[str], cluster_settings: dict[str, str]) -> int | None:
+def _strategy(cluster_settings: Mapping[str, str]) -> str:
+    """The cluster's restart strategy, by Flink's name for it; empty: none was set."""
+    return cluster_settings.get("restart-strategy.type") or cluster_settings.get("restart-strategy") or ""
+
+
+def _retries(arguments: Sequence[str], *, streaming: bool, strategy: str) -> int | None:
     given = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     given.add_argument("--number_of_execution_retries")
     wanted: str | None = given.parse_known_args(list(arguments))[0].number_of_execution_retries
-    if wanted is not None:
-        if not wanted.isdecimal():
-            raise UsageError(f"--number_of_execution_retries {wanted!r} is not a number of tries: give 0 or more.")
-        return int(wanted)
-    restarts = any(name in cluster_settings for name in ("restart-strategy", "restart-strategy.type"))
-    return None if restarts else RETRIES
+    if wanted is not None and not wanted.isdecimal():
+        raise UsageError(f"--number_of_execution_retries {wanted!r} is not a number of tries: give 0 or more.")
+    if wanted is not None and not streaming:
+        raise UsageError("--number_of_execution_retries goes with --streaming: the batch engine has the cluster's restart-strategy only.")
+    if streaming:
+        return int(wanted) if wanted is not None else None if strategy else RETRIES
+    return None if strategy else 0
 
 
 def write_flink_settings(folder: Path, retries: int) -> None:
     """Writes what Flink's client shall read for a job (--flink_conf_dir).
 
-    Not Beam's own --number_of_execution_retries: its batch engine does not hand it on ("Recovery is suppressed by
-    NoRestartBackoffTimeStrategy"; Beam 2.70.0 on Flink 1.19.3).
+    For the streaming engine. The batch engine has nothing that a submission could set: Beam hands its --number_of_execution_retries to the
+    other one only, and Flink's DataSet API puts no settings into the job (Beam 2.70.0, Flink 1.19.3); there the cluster's strategy holds.
     """
     strategy = (
         {"type": "none"}

@@ -39,7 +39,14 @@ def until(condition: Callable[[], Any], what: str, process: "subprocess.Popen[st
 def start(*arguments: str | Path, decoder: str = "gated_decoder:decode") -> "subprocess.Popen[str]":
     """`universal-decoder`, with another decoder in its children."""
     command = [sys.executable, str(HERE / "with_decoder.py"), decoder, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=_heed_ctrl_c
+    )
+
+
+def _heed_ctrl_c() -> None:
+    """Also where these tests run in the background of a shell, which has its children ignore the signal."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(process: "subprocess.Popen[str]", expect: int = 0) -> str:
@@ -75,6 +82,14 @@ def _is_worker(process: psutil.Process) -> bool:
     except psutil.Error:
         return False
     return any(part.endswith("universal-decoder-worker") for part in line) and any(part.startswith("--id") for part in line)
+
+
+def lives(process: psutil.Process) -> bool:
+    """Whether it runs; one that has ended and that nobody has asked for its end does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def kill(pid: int) -> None:

@@ -1,14 +1,14 @@
 """The command against a real cluster: what is checked before a job, jobs that nobody waits for, and the cluster of `make flink-up`."""
 
-import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from flink_jobs import ended, flink_arguments, start
 from runs import FinishedRun
 
-from pipeline.flink.cluster import DevelopmentCluster
+from pipeline.flink.cluster import DevelopmentCluster, running_cluster
 
 pytestmark = [pytest.mark.flink, pytest.mark.timeout(1200)]
 
@@ -65,22 +65,34 @@ def test_a_job_that_nobody_waits_for_is_followed_by_report(cluster: DevelopmentC
     assert not (tmp_path / "out" / "staging" / "submitted" / "first.json").exists()
 
 
-def test_a_cluster_ends_only_what_it_started(flink_parts: None, tmp_path: Path) -> None:
-    bystander = subprocess.Popen(["sleep", "600"])
-    cluster = DevelopmentCluster(tmp_path / "cluster")
-    cluster.start()
-    started = [*cluster.running("jobmanager"), *cluster.running("taskmanager")]
-    assert len(started) == 2
-    assert cluster.client().overview().free_slots == 2
-    # A process that got the number of one of ours, long after that had ended.
-    state = cluster._state()
-    state["processes"].append({"kind": "taskmanager", "pid": bystander.pid, "started": "1", "log": ""})
-    cluster._write_state(state)
+@pytest.fixture(scope="module")
+def cramped(flink_parts: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevelopmentCluster]:
+    """Another cluster, of which little is asked."""
+    few = {"taskmanager.memory.network.min": "16m", "taskmanager.memory.network.max": "16m"}
+    with running_cluster(tmp_path_factory.mktemp("cramped"), few) as running:
+        yield running
 
-    assert cluster.stop() == 2
+
+def test_too_few_network_buffers_are_found_before_anything_starts(cramped: DevelopmentCluster, library: Path, tmp_path: Path) -> None:
+    said = ended(start(*flink_arguments(library, tmp_path / "out", cramped.address)), expect=2)
+
+    assert "has 512 network buffers, and this job needs about 2660 there: set taskmanager.memory.network.min and .max to 87.2 MB" in said
+    assert cramped.client().jobs() == []
+
+
+def test_a_cluster_ends_only_what_it_started(cramped: DevelopmentCluster) -> None:
+    bystander = subprocess.Popen(["sleep", "600"])
+    started = [*cramped.running("jobmanager"), *cramped.running("taskmanager")]
+    assert len(started) == 2
+    # A process that got the number of one of ours, long after that had ended.
+    state = cramped._state()
+    state["processes"].append({"kind": "taskmanager", "pid": bystander.pid, "started": "1", "log": ""})
+    cramped._write_state(state)
+
+    assert cramped.stop() == 2
 
     assert not any(Path(f"/proc/{pid}").exists() for pid in started)
     assert bystander.poll() is None
     bystander.kill()
     bystander.wait()
-    assert os.listdir(tmp_path / "cluster")  # its logs stay
+    assert "Shutting" in cramped.logs("jobmanager")  # its logs stay

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from flink_jobs import DIVIDED, WorkerPool, until
@@ -16,7 +17,7 @@ from pipeline.flink.cluster import DevelopmentCluster
 
 pytestmark = [pytest.mark.flink, pytest.mark.timeout(1200)]
 
-DATASETS = ("text_documents", "images", "provenance")
+DATASETS = ("text_documents", "images", "provenance", "dead_letters")
 PRISM = "github.com/apache/beam/sdks/v2/go/cmd/prism@v2.77.0"
 ONE_SLOT_TWO_CHILDREN = ("--parallelism", "1", "--children", "2")
 TWO_SLOTS_ONE_CHILD = ("--parallelism", "2", "--children", "1")
@@ -26,7 +27,13 @@ def same_bytes(direct: FinishedRun, output: Path, *arguments: str | Path) -> Non
     other = backfill(SAMPLES, output, *DIVIDED, *arguments)
 
     assert other.digests(*DATASETS) == direct.digests(*DATASETS)
-    assert other.manifest["counts"] == direct.manifest["counts"]
+    assert without_seconds(other.manifest["counts"]) == without_seconds(direct.manifest["counts"])
+
+
+def without_seconds(counts: Any) -> Any:
+    if not isinstance(counts, dict):
+        return counts
+    return {name: without_seconds(value) for name, value in counts.items() if name != "decode_seconds"}
 
 
 @pytest.mark.parametrize("engine", [[], ["--streaming"]], ids=["batch", "streaming"])

@@ -9,7 +9,7 @@ import pytest
 from pipeline.flink.checks import _check_jar
 from pipeline.flink.probe import Marker, judge, versions_here
 from pipeline.flink.rest import TaskManager
-from pipeline.flink.submission import children_for, master, short
+from pipeline.flink.submission import _retries, children_for, master, short
 from pipeline.options import parse_backfill
 from pipeline.preflight import check_beam_arguments
 from transforms.decode_documents import DecodeAhead, DecodeTask
@@ -30,6 +30,31 @@ def test_the_children_of_all_workers_of_a_machine_are_its_cpus() -> None:
 
 def test_a_job_server_is_made_for_a_minor_version() -> None:
     assert [short(version) for version in ("1.19.3", "2.0.0-preview1", "2.1")] == ["1.19", "2.0", "2.1"]
+
+
+def test_a_lost_job_is_started_again_as_the_cluster_has_it_else_three_times_on_the_streaming_engine() -> None:
+    assert _retries([], streaming=True, strategy="") == 3
+    assert _retries([], streaming=True, strategy="exponential-delay") is None
+    assert _retries(["--number_of_execution_retries=7"], streaming=True, strategy="exponential-delay") == 7
+    assert _retries([], streaming=False, strategy="exponential-delay") is None
+    assert _retries([], streaming=False, strategy="") == 0
+
+
+@pytest.mark.parametrize(
+    ("streaming", "given", "sentence"),
+    [
+        (True, "-1", "--number_of_execution_retries '-1' is not a number of tries: give 0 or more."),
+        (
+            False,
+            "3",
+            "--number_of_execution_retries goes with --streaming: the batch engine has the cluster's restart-strategy only.",
+        ),
+    ],
+)
+def test_a_number_of_tries_that_cannot_be_had_is_refused(streaming: bool, given: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        _retries([f"--number_of_execution_retries={given}"], streaming=streaming, strategy="")
+    assert refused.value.sentence == sentence
 
 
 def test_a_cluster_has_to_be_named() -> None:

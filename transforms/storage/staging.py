@@ -67,12 +67,18 @@ def find_staged(
 
     def look(item: tuple[str, DocumentReference]) -> StagedDocument | DocumentReference:
         key, reference = item
-        outcome = _read(output, staging_path(fingerprint, key)) if key in listed else None
-        if outcome is None or outcome.may_pass or (retry_failed and outcome.dead_letters):
-            return reference
-        return _staged(fingerprint, key, reference, outcome)
+        return (key in listed and find_commit(output, fingerprint, reference, retry_failed=retry_failed)) or reference
 
     yield from read_ahead(output, look, by_key.items())
+
+
+def find_commit(output: str, fingerprint: str, reference: DocumentReference, *, retry_failed: bool = False) -> StagedDocument | None:
+    """The commit of a reference, by one look at its place; None where it counts as not decoded (see `find_staged`)."""
+    key = staging_key(reference)
+    outcome = _read(output, staging_path(fingerprint, key))
+    if outcome is None or outcome.may_pass or (retry_failed and outcome.dead_letters):
+        return None
+    return _staged(fingerprint, key, reference, outcome)
 
 
 def _listed(output: str, fingerprint: str, keys: Iterable[str]) -> set[str]:
