@@ -163,9 +163,11 @@ class Token:
         raise TypeError("A token is not pickled: each process reads it from its own environment or file.")
 
 
-def read_token(file: str = "") -> Token:
+def read_token(file: str = "", option: str = "--librarian-token-file") -> Token:
     """The token, from a file if one is named, else from the environment.
 
+    Args:
+      option: that names the file, for the sentence.
     Raises:
       UsageError: there is none, or it cannot be one.
     """
@@ -182,8 +184,7 @@ def read_token(file: str = "") -> Token:
         place = f"The environment variable {TOKEN_VARIABLE}"
         if not text:
             raise UsageError(
-                f"The gateway wants a token: put it into the environment as {TOKEN_VARIABLE}, or into a file that "
-                "--librarian-token-file names."
+                f"The gateway wants a token: put it into the environment as {TOKEN_VARIABLE}, or into a file that {option} names."
             )
     if not text or not text.isascii() or not text.isprintable() or " " in text:
         raise UsageError(f"{place} holds no token: it must be one word.")
