@@ -38,6 +38,7 @@ from transforms.storage.blobs import put_blob
 from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, write_commit
 from transforms.storage.proof import Origin, prove_commit
 from transforms.storage.staging import find_commit, staging_key, staging_path
+from transforms.trustgraph.library import GatewayAccess
 
 DECODER = "transforms.decode:decode_file"
 
@@ -64,6 +65,8 @@ class DecodeTask:
     """module:function that a child runs; another one only in tests."""
     progress: str = ""
     """Folder where workers tell how far they are; empty: they run in the submitter's process."""
+    access: GatewayAccess | None = None
+    """The gateway that documents of a TrustGraph library may be asked for."""
     fingerprint: str = ""
     """As the submitter has it. A worker with another one has other versions, and its results would mix with the rest."""
     look_first: bool = False
@@ -216,7 +219,7 @@ def _publish(folder: Path, task: DecodeTask, uri: str, answer: _Answer) -> None:
 def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> _Answer:
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
-    size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
+    size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20, access=task.access)
     digest, _ = digest_file(child.folder / DOCUMENT)
     origin = Origin(reference, reference.document_id or document_id_from_digest(digest), digest)
     request: dict[str, Any] = {

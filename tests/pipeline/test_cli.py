@@ -34,7 +34,15 @@ def test_a_dry_run_over_files_imports_neither_unstructured_nor_beam(library, tmp
 def test_the_help_shows_every_option_with_its_default_in_groups(command):
     text = command("backfill", "--help").stdout
     groups = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert groups == ["input and output:", "what decoding does:", "limits:", "run:", "runner:", "on Flink (--runner FlinkRunner):"]
+    assert groups == [
+        "input and output:",
+        "a TrustGraph library:",
+        "what decoding does:",
+        "limits:",
+        "run:",
+        "runner:",
+        "on Flink (--runner FlinkRunner):",
+    ]
     for words in (
         "(default: auto)",
         "(default: eng)",
