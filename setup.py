@@ -70,10 +70,14 @@ setup(
         "pypdfium2>=5",  # PDF pages as pixels for OCR, and a second opinion on their text
         "psutil>=7",  # memory of the children's process groups
         "rich>=15",  # progress bar and tables of the command line
+        "requests>=2.32",  # TrustGraph's gateway: requests,
+        "websockets>=17",  # and the bytes of documents
     ],
     extras_require={
         "build": ["Cython==3.3.1"],  # as in pyproject.toml: the lock brings it, as `make setup` builds without isolation
         "aws": ["apache-beam[aws]==2.77.0"],  # input and output on S3
+        # A TrustGraph library without its gateway: the driver that TrustGraph itself has, as two `cassandra` packages exclude each other.
+        "trustgraph": ["apache-beam[aws]==2.77.0", "scylla-driver>=3.29.12"],
         "test": TEST,
         "lint": ["mypy>=2.4", "ruff>=0.17", "types-psutil"],
     },

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from apache_beam.io.filesystem import BeamIOError
 
+from transforms.backoff import Backoff
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.references import fetch as fetch_module
-from transforms.references.fetch import Backoff, fetch
+from transforms.references.fetch import fetch
 from transforms.references.listing import find_version, list_files
 from transforms.references.manifest_files import read_references
 from transforms.storage import filesystem

@@ -6,15 +6,13 @@ moment only. What it cannot do becomes a `DecodeError` with one sentence, so tha
 
 import errno
 import os
-import random
 import stat
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from transforms.backoff import Backoff
 from transforms.isolation.handover import create
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.references.listing import MissingInput, kind_of, local_version, path_of
@@ -44,26 +42,6 @@ _PASSING = frozenset(
         errno.ETIMEDOUT,
     }
 )
-
-
-@dataclass(frozen=True)
-class Backoff:
-    """Exponential back-off: `first * factor**(n - 1)` seconds after attempt n, up to `longest`, less up to half of it by chance.
-
-    The chance keeps the workers of a job apart, that all see a store fail at the same moment.
-    """
-
-    attempts: int = 5
-    first: float = 0.5
-    factor: float = 2.0
-    longest: float = 30.0
-    sleep: Callable[[float], None] = time.sleep
-    chance: Callable[[], float] = random.random
-
-    def wait(self, attempt: int) -> None:
-        """Waits after a failed attempt (1 is the first)."""
-        delay = min(self.longest, self.first * self.factor ** (attempt - 1))
-        self.sleep(delay * (1 - self.chance() / 2))
 
 
 class _IncompleteError(OSError):

@@ -1,1 +1,1 @@
-"""TrustGraph as a place to read a library from, and to bring results to."""
+"""What the job and TrustGraph say to each other: its gateway, and the library that stands behind it."""
