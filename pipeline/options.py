@@ -153,6 +153,7 @@ class LoadSettings:
     """Bytes."""
     max_failures: float | None
     token_file: str | None
+    every_quad: bool
     runner: str
 
 
@@ -663,11 +664,17 @@ def load_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("run", metavar="RUN", type=_place("RUN"), help="the --output of a backfill (its newest run), or DIR/runs/NAME")
     group = parser.add_argument_group("where to")
-    group.add_argument("--gateway", metavar="URL", required=True, type=_gateway, help="of TrustGraph's API gateway, such as http://localhost:8088")
+    group.add_argument(
+        "--gateway", metavar="URL", required=True, type=_gateway, help="of TrustGraph's API gateway, such as http://localhost:8088"
+    )
     group.add_argument("--workspace", metavar="NAME", default="default", type=_name("--workspace"), help="(default: %(default)s)")
     group.add_argument("--token-file", metavar="FILE", default=None, type=_place("--token-file"), help="a file that holds the token")
     group.add_argument(
-        "--flow", metavar="NAME", default="default", type=_name("--flow"), help="the flow whose store takes the triples (default: %(default)s)"
+        "--flow",
+        metavar="NAME",
+        default="default",
+        type=_name("--flow"),
+        help="the flow whose store takes the triples (default: %(default)s)",
     )
     group.add_argument(
         "--collection", metavar="NAME", default=None, type=_name("--collection"), help="of the graph (default: each document's own)"
@@ -682,6 +689,11 @@ def load_parser() -> argparse.ArgumentParser:
         help="hand each text to the chunker of this flow, once (default: texts are only stored)",
     )
     group.add_argument("--again", action="store_true", help="look at everything again, also at what an earlier load has brought")
+    group.add_argument(
+        "--every-quad",
+        action="store_true",
+        help="ask the graph for each quad that was sent (default: for those about the last subject of each message)",
+    )
     _message_size(group)
     group.add_argument(
         "--max-failures",
@@ -879,6 +891,7 @@ def parse_load(argv: Sequence[str]) -> tuple[LoadSettings, list[str]]:
         max_message_size=found.max_message_size << 20,
         max_failures=found.max_failures,
         token_file=found.token_file,
+        every_quad=found.every_quad,
         runner=found.runner,
     )
     return settings, [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]

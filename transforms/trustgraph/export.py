@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from transforms.provenance import vocabulary
 from transforms.storage.filesystem import join, publishing
-from transforms.trustgraph.library import LibraryDocument, Unavailable, library_documents
+from transforms.trustgraph.library_tree import LibraryDocument, Unavailable, library_documents
 from transforms.trustgraph.run_documents import RunDocument, json_line, read_shard
 from transforms.trustgraph.wire import import_messages
 

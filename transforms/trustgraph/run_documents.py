@@ -137,7 +137,7 @@ def read_shard(parts: Mapping[str, str]) -> Iterator[RunDocument]:
             following = next(decoded, None)
             document = RunDocument(row, Quads(), texts, pictures)
             try:
-                lines.take_until(following and first_line(following["document_id"]), document.quads.add)
+                lines.take_until(None if following is None else first_line(following["document_id"]), document.quads.add)
                 yield document
             finally:
                 document.quads.close()
@@ -171,11 +171,6 @@ class _Lines:
 def _parquet(stream: BinaryIO, columns: Sequence[str]) -> Iterator[Row]:
     for batch in pq.ParquetFile(stream, pre_buffer=False).iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns)):
         yield from batch.to_pylist()
-
-
-def read_blob(output: str, image: Row) -> bytes:
-    """The bytes of a row of `images`."""
-    return filesystem.read_bytes(filesystem.join(output, image["blob_uri"]))
 
 
 def json_line(value: Any) -> bytes:

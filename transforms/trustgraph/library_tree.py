@@ -7,10 +7,12 @@ into sections, or are blank): the datasets have no row of them, so they are read
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from io import BytesIO, RawIOBase
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 from transforms.model import DecodeError, DocumentReference
@@ -21,7 +23,7 @@ from transforms.references.listing import MissingInput
 from transforms.references.manifest_files import read_inline, read_references
 from transforms.sinks import images
 from transforms.storage import filesystem
-from transforms.trustgraph.run_documents import Row, RunDocument, read_blob
+from transforms.trustgraph.run_documents import Row, RunDocument
 
 TEXT_KIND = "text/plain"
 """TrustGraph's librarian hands documents of this kind, and of no other, to the chunker (trustgraph-flow 2.11.1)."""
@@ -83,12 +85,11 @@ class LibraryDocument:
         """
         if self.text is not None:
             return self.text.encode("utf-8", "replace")
+        place = self.source["source_uri"] if self.source is not None else filesystem.join(output, (self.image or {})["blob_uri"])
         try:
-            return read_blob(output, self.image) if self.image is not None else _source_bytes(self.source or {})
-        except FileNotFoundError as error:
-            raise Unavailable(f"{filesystem.join(output, self.image['blob_uri']) if self.image else self.id} is gone.") from error
+            return _source_bytes(self.source) if self.source is not None else filesystem.read_bytes(place)
         except OSError as error:
-            raise Unavailable(f"The bytes of {self.id} cannot be read: {filesystem.reason_of(error)}.") from error
+            raise Unavailable(f"The bytes of {self.id} cannot be read from {place}: {filesystem.reason_of(error)}.") from error
 
 
 def library_documents(document: RunDocument) -> Iterator[LibraryDocument]:
@@ -166,8 +167,44 @@ def _source_bytes(row: Row) -> bytes:
     except (DecodeError, MissingInput, LookupError, ValueError, ImportError) as error:
         raise Unavailable(f"The bytes of {row['document_id']} cannot be had from {uri}: {error}.") from error
     if hashlib.sha256(data).hexdigest() != row["source_sha256"]:
-        raise Unavailable(f"{uri} holds other bytes than those that were decoded: run the backfill again, and load its new run.")
+        raise _changed(row)
     return data
+
+
+class _Checked(RawIOBase):
+    """A document's bytes as they are read, of which the last are given only if all have the digest that was decoded."""
+
+    def __init__(self, stream: BinaryIO, row: Row) -> None:
+        self._stream, self._row = stream, row
+        self._digest = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        """As of a binary file, but as many bytes as are asked for."""
+        data = self._stream.read(size)
+        self._digest.update(data)
+        if not data and self._digest.hexdigest() != self._row["source_sha256"]:
+            raise _changed(self._row)
+        return data
+
+
+@contextmanager
+def open_source(row: Row) -> Iterator[RawIOBase]:
+    """The bytes of a document, one part in memory at a time.
+
+    Args:
+      row: of `documents`.
+    Raises:
+      Unavailable: they cannot be had, or (when the last was read) they are others than those that were decoded.
+    """
+    try:
+        with BytesIO(_source_bytes(row)) if _INLINE.search(row["source_uri"]) else filesystem.open_read(row["source_uri"]) as stream:
+            yield _Checked(stream, row)
+    except (OSError, ValueError, ImportError) as error:
+        raise Unavailable(f"The bytes of {row['document_id']} cannot be read from {row['source_uri']}: {error}.") from error
+
+
+def _changed(row: Row) -> Unavailable:
+    return Unavailable(f"{row['source_uri']} holds other bytes than those that were decoded: run the backfill again, and load its new run.")
 
 
 @lru_cache(maxsize=1)
