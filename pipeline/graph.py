@@ -12,7 +12,7 @@ from transforms.skip_staged import MISSING, STAGED, SkipStaged
 from transforms.storage import filesystem
 from transforms.write_datasets import PublishRun, RunFacts, WriteDatasets
 
-FACTS_OF_THEIR_OWN = ("decode", "run_id", "started_at", "children_given", "no_wait")
+FACTS_OF_THEIR_OWN = ("decode", "run_id", "started_at", "children_given", "no_wait", "access")
 """Settings that the manifest tells elsewhere, or that say how the job was submitted and not what it does."""
 
 
@@ -39,10 +39,13 @@ def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DE
         accelerated=settings.accelerated,
         decoder=decoder,
         progress=progress,
+        access=settings.access,
         fingerprint=settings.decode.fingerprint,
     )
 
-    references = pipeline | ReadReferences(settings.inputs, settings.references, settings.collection, settings.limit, exclude=output)
+    references = pipeline | ReadReferences(
+        settings.inputs, settings.references, settings.collection, settings.limit, exclude=output, library=settings.library
+    )
     matched = references | "CountReferences" >> beam.combiners.Count.Globally()
     found = references | SkipStaged(output, settings.decode.fingerprint, settings.force, settings.retry_failed, progress)
     decoded = found[MISSING] | "SpreadOverWorkers" >> beam.Reshuffle() | DecodeDocuments(task)

@@ -18,6 +18,8 @@ from typing import NoReturn, TypeVar
 
 from transforms.errors import UsageError
 from transforms.settings import DECODER, DecodeSettings, Limits, SectionStrategy, Strategy
+from transforms.trustgraph.gateway import DEFAULT_WORKSPACE, STREAMS, TOKEN_VARIABLE, URL_VARIABLE, WORKSPACE_VARIABLE, gateway_url
+from transforms.trustgraph.library import GatewayAccess, Library, store_address
 from transforms.version import VERSION
 
 COMMANDS = {
@@ -59,6 +61,7 @@ examples:
   {DECODER} backfill --input ~/library --output ~/decoded --dry-run
   {DECODER} backfill --input 'gs://bucket/library/**' --output gs://bucket/decoded --section-strategy heading
   {DECODER} backfill --references references.jsonl --output decoded --max-failures 0.01
+  {DECODER} backfill --librarian http://localhost:8088 --output decoded
   {DECODER} trace urn:page:6f1d... --output decoded
   {DECODER} report decoded
   {DECODER} doctor
@@ -96,6 +99,10 @@ class BackfillSettings:
     """Whether `children` was asked for; on a cluster its default comes from the machines there."""
     no_wait: bool = False
     """Whether the command ends once the cluster has the job."""
+    library: Library | None = None
+    """Of TrustGraph."""
+    access: GatewayAccess | None = None
+    """The gateway that may be asked for documents: the library's, or the one in the environment."""
 
 
 @dataclass(frozen=True)
@@ -289,6 +296,31 @@ def _place(flag: str) -> Callable[[str], str]:
     return parse
 
 
+def _gateway(text: str) -> str:
+    try:
+        return gateway_url(text)
+    except ValueError as error:
+        shown = text if "@" not in text else "with its URL"  # what stands before the @ may be a secret
+        raise UsageError(f"--librarian {shown} {error}.") from None
+
+
+def _store(text: str) -> str:
+    try:
+        store_address(text)
+    except ValueError as error:
+        raise UsageError(f"--librarian-store {text if '@' not in text else 'with its URL'} {error}.") from None
+    return text
+
+
+def _word(flag: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if not text.strip() or not text.isprintable():
+            raise UsageError(f"{flag} {text!r} is not a name: give printable characters.")
+        return text
+
+    return parse
+
+
 def _collection(text: str) -> str:
     if not text.strip() or not text.isprintable():
         raise UsageError(f"--collection {text!r} is not a name: give printable characters, such as {DEFAULT_COLLECTION}.")
@@ -444,6 +476,66 @@ def backfill_parser() -> argparse.ArgumentParser:
         type=_collection,
         default=DEFAULT_COLLECTION,
         help="collection of the documents whose reference names none (default: %(default)s)",
+    )
+
+    group = parser.add_argument_group(
+        "a TrustGraph library",
+        f"documents of a librarian, as a source of its own or besides others; the gateway's token comes from {TOKEN_VARIABLE} or a file",
+    )
+    group.add_argument(
+        "--librarian", metavar="URL", type=_gateway, default=None, help="the gateway of a TrustGraph, such as http://localhost:8088"
+    )
+    group.add_argument(
+        "--librarian-store",
+        metavar="URI",
+        type=_store,
+        default=None,
+        help="instead of --librarian: the librarian's own tables, cassandra://HOST[,HOST...][:PORT][/KEYSPACE][?bucket=NAME], and its "
+        "bucket on S3; for libraries of any size (pip install 'universal-decoder[trustgraph]')",
+    )
+    group.add_argument(
+        "--workspace",
+        metavar="NAME",
+        type=_word("--workspace"),
+        default=None,
+        help=f"whose library (default: {WORKSPACE_VARIABLE}, else {DEFAULT_WORKSPACE})",
+    )
+    group.add_argument(
+        "--kind",
+        dest="kinds",
+        metavar="MIME",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_word("--kind"),
+        help="only documents of this MIME type, such as application/pdf or 'text/*'; may be repeated",
+    )
+    group.add_argument(
+        "--tag",
+        dest="tags",
+        metavar="TAG",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=_word("--tag"),
+        help="only documents with this tag, or one of several; may be repeated",
+    )
+    group.add_argument(
+        "--document-ids", metavar="FILE", type=_place("--document-ids"), default=None, help="only the documents with these ids, one a line"
+    )
+    group.add_argument(
+        "--librarian-token-file",
+        metavar="FILE",
+        type=_place("--librarian-token-file"),
+        default=None,
+        help=f"holds the token (default: {TOKEN_VARIABLE} in the environment); workers on other machines look for either as well",
+    )
+    group.add_argument(
+        "--librarian-streams",
+        metavar="N",
+        type=_whole_number("--librarian-streams", "streams", 64),
+        default=STREAMS,
+        help="documents that one worker process reads from the gateway at a time (default: %(default)s)",
     )
 
     group = parser.add_argument_group("what decoding does", "another value gives another result, decoded anew and kept beside the first")
@@ -784,8 +876,9 @@ def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[Ba
     now = now or datetime.now(UTC)
     parser = backfill_parser()
     found, rest = parser.parse_known_args(list(argv))
-    if not found.inputs and not found.references:
-        raise UsageError("--input is missing: give a file, a folder or a glob to decode, or --references FILE.")
+    library, access = _library(found)
+    if not found.inputs and not found.references and library is None:
+        raise UsageError("--input is missing: give a file, a folder or a glob to decode, --references FILE or --librarian URL.")
     if found.output is None:
         raise UsageError("--output is missing: give the folder or URI that the results shall be written to.")
     settings = BackfillSettings(
@@ -821,12 +914,45 @@ def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[Ba
         runner=found.runner,
         children_given=found.children is not None,
         no_wait=found.no_wait,
+        library=library,
+        access=access,
     )
     if settings.no_wait and settings.runner not in RUN_ON_WITHOUT_US:
         raise UsageError(
             f"--no-wait goes with --runner {enumerate_words(RUN_ON_WITHOUT_US)} only: elsewhere the job ends with this command."
         )
     return settings, [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]
+
+
+def _library(found: argparse.Namespace) -> tuple[Library | None, GatewayAccess | None]:
+    """The library of TrustGraph that is asked for, and the gateway that documents may be read from: also those that references name."""
+    token_file = str(Path(found.librarian_token_file).absolute()) if found.librarian_token_file else ""
+    url = found.librarian or (_gateway_of_environment() if found.references else "")
+    access = GatewayAccess(url, token_file, found.librarian_streams) if url else None
+    if found.librarian and found.librarian_store:
+        raise UsageError("--librarian and --librarian-store name the same library twice: give one of them.")
+    if not found.librarian and not found.librarian_store:
+        for flag in ("workspace", "kinds", "tags", "document_ids"):
+            if getattr(found, flag):
+                name = {"kinds": "kind", "tags": "tag"}.get(flag, flag).replace("_", "-")
+                raise UsageError(f"--{name} is about a TrustGraph library: give --librarian URL or --librarian-store URI with it.")
+        return None, access
+    library = Library(
+        gateway=access if found.librarian else None,
+        store=found.librarian_store or "",
+        workspace=found.workspace or os.environ.get(WORKSPACE_VARIABLE, "").strip() or DEFAULT_WORKSPACE,
+        kinds=tuple(dict.fromkeys(found.kinds)),
+        tags=tuple(dict.fromkeys(found.tags)),
+        document_ids=found.document_ids or "",
+    )
+    return library, access
+
+
+def _gateway_of_environment() -> str:
+    try:
+        return gateway_url(os.environ[URL_VARIABLE])
+    except (KeyError, ValueError):  # other programs' business, until a document is there
+        return ""
 
 
 def _parse_all(parser: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:

@@ -99,7 +99,7 @@ def check(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
     options = check_beam_arguments(beam_arguments)
     filesystem.configure(options)
     check_runner(settings.runner, options, validate=not settings.dry_run)
-    check_sources(settings.inputs, settings.references, settings.output)
+    check_sources(settings)
     if settings.runner in LOCAL_RUNNERS:
         check_decode_tools(settings)
     check_output(settings.output, settings.run_id, write=not settings.dry_run)
@@ -262,16 +262,16 @@ def _reach(flag: str, address: str, default_port: int) -> None:
 # --- input and output --------------------------------------------------------------------------------------------------------------------
 
 
-def check_sources(inputs: Sequence[str], reference_files: Sequence[str], output: str) -> None:
-    """Checks that each pattern names something outside of the output, and that each reference file can be read.
+def check_sources(settings: BackfillSettings) -> None:
+    """Checks that each pattern names something outside of the output, and that each reference file and library can be read.
 
     Raises:
       UsageError: one does not.
     """
-    for flag, places in (("--input", inputs), ("--references", reference_files)):
+    for flag, places in (("--input", settings.inputs), ("--references", settings.references)):
         for place in places:
             _check_file_system(flag, place)
-    sources.check_sources(inputs, reference_files, exclude=output)
+    sources.check_sources(settings.inputs, settings.references, exclude=settings.output, library=settings.library)
 
 
 def _check_file_system(flag: str, place: str) -> None:

@@ -36,6 +36,7 @@ from transforms.storage import filesystem
 from transforms.storage.blobs import put_blob
 from transforms.storage.commit import Outcome, StagedDocument, write_commit
 from transforms.storage.staging import staging_key, staging_path
+from transforms.trustgraph.library import GatewayAccess
 
 DECODER = "transforms.decode:decode_file"
 
@@ -59,6 +60,8 @@ class DecodeTask:
     """module:function that a child runs; another one only in tests."""
     progress: str = ""
     """Folder where workers tell how far they are; empty: they run in the submitter's process."""
+    access: GatewayAccess | None = None
+    """The gateway that documents of a TrustGraph library may be asked for."""
     fingerprint: str = ""
     """As the submitter has it. A worker with another one has other versions, and its results would mix with the rest."""
 
@@ -181,7 +184,7 @@ def _publish(folder: Path, output: str, uri: str, blobs: list[str]) -> None:
 def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[Outcome, list[str], str]:
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
-    size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
+    size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20, access=task.access)
     request: dict[str, Any] = {
         "reference": reference._asdict(),
         "settings": task.settings.to_json(),

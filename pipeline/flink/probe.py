@@ -76,7 +76,7 @@ def leave_marker(name: str, folder: str, settings: BackfillSettings) -> None:
 def problem_here(settings: BackfillSettings) -> str:
     """What stops a worker on this machine."""
     try:
-        preflight.check_sources(settings.inputs, settings.references, settings.output)
+        preflight.check_sources(settings)
         preflight.check_decode_tools(settings)
     except UsageError as error:
         return error.sentence

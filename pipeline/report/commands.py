@@ -11,6 +11,7 @@ from typing import Any
 from pipeline.options import DEFAULT_COLLECTION, DEFAULT_RUNNER, DEFAULT_SHARDS, available_cpus
 from pipeline.report.words import printable
 from transforms.settings import DECODER, DecodeSettings, Limits
+from transforms.trustgraph.gateway import DEFAULT_WORKSPACE, STREAMS
 
 LIMIT_FLAGS: Mapping[str, str] = {"timeout": "document-timeout", "memory": "document-memory", "document_size": "max-document-size"}
 """Field of `Limits` -> its flag. A field of `DecodeSettings` is named as its flag is."""
@@ -56,6 +57,7 @@ def _flags(settings: Mapping[str, Any], options: Mapping[str, Any], output: str)
     for flag, places in (("--input", options["inputs"]), ("--references", options["references"])):
         if places:
             yield from (flag, *places)
+    yield from _library_flags(options.get("library") or {})
     yield from ("--output", output)
     for name, default in DecodeSettings().to_json().items():
         yield from _flag(name.replace("_", "-"), settings.get(name, default), default)
@@ -65,6 +67,21 @@ def _flags(settings: Mapping[str, Any], options: Mapping[str, Any], output: str)
     for name, usual in USUAL.items():
         yield from _flag(name.replace("_", "-"), options[name], usual)
     yield from _flag("children", options["children"], available_cpus())
+
+
+def _library_flags(library: Mapping[str, Any]) -> Iterator[str]:
+    """Of a TrustGraph library; a manifest of an earlier version has none."""
+    if not library:
+        return
+    gateway = library["gateway"] or {}
+    yield from ("--librarian", gateway["url"]) if gateway else ("--librarian-store", library["store"])
+    yield from _flag("workspace", library["workspace"], DEFAULT_WORKSPACE)
+    for flag, values in (("--kind", library["kinds"]), ("--tag", library["tags"])):
+        if values:
+            yield from (flag, *values)
+    yield from _flag("document-ids", library["document_ids"], "")
+    yield from _flag("librarian-token-file", gateway.get("token_file", ""), "")
+    yield from _flag("librarian-streams", gateway.get("streams", STREAMS), STREAMS)
 
 
 def _flag(name: str, value: Any, default: Any) -> Sequence[str]:

@@ -14,6 +14,7 @@ from pipeline.options import BackfillSettings, enumerate_words
 from pipeline.report.words import counted, number, printable, shortened, shortened_middle, size
 from transforms.model import DocumentReference
 from transforms.partition.formats import FORMATS, TOOLS, Format, by_extension, by_mime_type
+from transforms.references.librarian import list_library
 from transforms.references.sources import list_input, list_references
 from transforms.settings import Strategy
 from transforms.storage import filesystem
@@ -102,6 +103,8 @@ def _all_references(settings: BackfillSettings) -> Iterator[DocumentReference]:
                 seen.add(reference.uri)
     for file in settings.references:
         yield from list_references(file, collection=settings.collection)
+    if settings.library is not None:
+        yield from list_library(settings.library, collection=settings.collection)
 
 
 def _batches(references: Iterable[DocumentReference]) -> Iterator[list[DocumentReference]]:

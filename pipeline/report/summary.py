@@ -199,7 +199,8 @@ def partial_run(manifest: Mapping[str, Any]) -> str:
     if options["limit"] is not None and matched >= options["limit"]:
         what = counted(matched, "reference")
         return f"This run holds the first {what} only (--limit {options['limit']}), {PARTIAL}"
-    if not options["inputs"] and all(re.search(r"(^|/)dead_letters(/|$)", place) for place in options["references"]):
+    others = options["inputs"] or options.get("library")  # which a manifest of an earlier version does not know
+    if not others and all(re.search(r"(^|/)dead_letters(/|$)", place) for place in options["references"]):
         return f"This run holds only documents that had failed (its --references are dead letters), {PARTIAL}"
     return ""
 

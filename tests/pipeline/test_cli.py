@@ -25,7 +25,15 @@ def test_help_and_mistakes_import_nothing_heavy(arguments, code, tmp_path):
 def test_the_help_shows_every_option_with_its_default_in_groups(command):
     text = command("backfill", "--help").stdout
     groups = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert groups == ["input and output:", "what decoding does:", "limits:", "run:", "runner:", "on Flink (--runner FlinkRunner):"]
+    assert groups == [
+        "input and output:",
+        "a TrustGraph library:",
+        "what decoding does:",
+        "limits:",
+        "run:",
+        "runner:",
+        "on Flink (--runner FlinkRunner):",
+    ]
     for words in (
         "(default: auto)",
         "(default: eng)",

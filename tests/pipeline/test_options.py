@@ -167,7 +167,7 @@ def test_a_wrong_value_gives_one_sentence_with_its_flag(arguments, sentence):
 def test_what_is_missing_is_named():
     assert (
         sentence_of(parse_backfill, "--output", "o")
-        == "--input is missing: give a file, a folder or a glob to decode, or --references FILE."
+        == "--input is missing: give a file, a folder or a glob to decode, --references FILE or --librarian URL."
     )
     assert (
         sentence_of(parse_backfill, "--input", "i") == "--output is missing: give the folder or URI that the results shall be written to."

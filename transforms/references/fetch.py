@@ -15,10 +15,13 @@ from typing import BinaryIO
 from transforms.backoff import Backoff
 from transforms.isolation.handover import create
 from transforms.model import DecodeError, DocumentReference, Stage, Status
+from transforms.references.librarian import StreamedDocument, shared_gateway
 from transforms.references.listing import MissingInput, kind_of, local_version, path_of
 from transforms.references.manifest_files import read_inline
 from transforms.storage import s3
 from transforms.storage.filesystem import missing_file_system, open_read, reason_of
+from transforms.trustgraph.gateway import ATTEMPTS, DocumentUnknownError, GatewayError, UnreachableError
+from transforms.trustgraph.library import GatewayAccess, Place, parse_document_uri
 
 CHUNK_BYTES = 1 << 20
 
@@ -48,7 +51,14 @@ class _IncompleteError(OSError):
     """A store ended a download early: worth another try."""
 
 
-def fetch(reference: DocumentReference, destination: Path, *, limit_bytes: int, backoff: Backoff | None = None) -> int:
+def fetch(
+    reference: DocumentReference,
+    destination: Path,
+    *,
+    limit_bytes: int,
+    backoff: Backoff | None = None,
+    access: GatewayAccess | None = None,
+) -> int:
     """Streams the bytes of a document into a file.
 
     Args:
@@ -56,12 +66,16 @@ def fetch(reference: DocumentReference, destination: Path, *, limit_bytes: int, 
       destination: written anew; removed again when the fetch fails.
       limit_bytes: largest document taken.
       backoff: how failures that may pass are tried again.
+      access: the gateway that a document of a TrustGraph library may be asked for.
     Returns:
       The number of bytes.
     Raises:
       DecodeError: FETCH_FAILED or TOO_LARGE, with the sentence.
+      JobFailed: this machine has no token for the gateway.
     """
     try:
+        if place := parse_document_uri(reference.uri):
+            return _fetch_streamed(reference, place, destination, limit_bytes, backoff, access)
         return _fetch(reference, destination, limit_bytes, backoff or Backoff())
     except BaseException:
         destination.unlink(missing_ok=True)
@@ -86,6 +100,49 @@ def _fetch(reference: DocumentReference, destination: Path, limit_bytes: int, ba
         attempt += 1
 
 
+def _fetch_streamed(
+    reference: DocumentReference,
+    place: Place,
+    destination: Path,
+    limit_bytes: int,
+    backoff: Backoff | None,
+    access: GatewayAccess | None,
+) -> int:
+    """Fetches a document of a TrustGraph library.
+
+    A gateway that was gone for all attempts at one document is tried once for each further one, until it answers: a job that has thousands
+    of documents left must not wait half a minute for each.
+    """
+    if reference.problem:
+        raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
+    if access is None or access.url != place.gateway:
+        raise _failed(
+            f"{place.document_id} is in the library of {place.gateway}, and the token is for {access.url if access else 'no gateway'}: "
+            "name the right one with --librarian, or in the environment as TRUSTGRAPH_URL."
+        )
+    gateway = shared_gateway(access, place.workspace)
+    backoff = backoff or Backoff(attempts=ATTEMPTS, longest=8.0)
+    attempt = 1
+    while True:
+        try:
+            with StreamedDocument(gateway.stream_document(place.document_id)) as source:
+                _check_size(reference, source.size, limit_bytes)
+                count = _write(reference, source, destination, limit_bytes)
+        except DocumentUnknownError as error:
+            raise _failed(f"{place.document_id} is gone from workspace {place.workspace} since it was listed.") from error
+        except GatewayError as error:
+            lost = isinstance(error, UnreachableError)
+            if not error.may_pass or attempt >= backoff.attempts or (lost and gateway.is_lost):
+                gateway.is_lost = lost
+                tried = f" (tried {attempt} times)" if attempt > 1 else ""
+                raise _failed(f"{place.document_id} cannot be read: {error}{tried}.") from error
+        else:
+            gateway.is_lost = False
+            return count
+        backoff.wait(attempt)
+        attempt += 1
+
+
 def _fetch_once(reference: DocumentReference, destination: Path, limit_bytes: int) -> int:
     if reference.locator:
         data = read_inline(reference)
@@ -104,23 +161,28 @@ def _fetch_once(reference: DocumentReference, destination: Path, limit_bytes: in
 
 
 def _copy(reference: DocumentReference, destination: Path, limit_bytes: int) -> int:
-    count = 0
     with _open(reference) as source:
-        with _writing(destination):
-            target = create(destination)
-        try:
-            while chunk := source.read(CHUNK_BYTES):
-                count += len(chunk)
-                _check_size(reference, count, limit_bytes, at_least=True)
-                with _writing(destination):
-                    target.write(chunk)
-        finally:
-            with _writing(destination):  # what is still to be written may find the disk full
-                target.close()
+        count = _write(reference, source, destination, limit_bytes)
     if 0 <= count < reference.size:
         raise _IncompleteError(f"it ended after {count:,} of {reference.size:,} bytes")
     if 0 <= reference.size < count:
         raise _failed(f"{reference.uri} has changed since it was listed: it has {count:,} bytes, not {reference.size:,}.")
+    return count
+
+
+def _write(reference: DocumentReference, source: BinaryIO | StreamedDocument, destination: Path, limit_bytes: int) -> int:
+    count = 0
+    with _writing(destination):
+        target = create(destination)
+    try:
+        while chunk := source.read(CHUNK_BYTES):
+            count += len(chunk)
+            _check_size(reference, count, limit_bytes, at_least=True)
+            with _writing(destination):
+                target.write(chunk)
+    finally:
+        with _writing(destination):  # what is still to be written may find the disk full
+            target.close()
     return count
 
 

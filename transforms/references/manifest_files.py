@@ -34,6 +34,7 @@ from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.references.listing import MissingInput, find_version, list_files
 from transforms.references.metadata import canonical_metadata, is_iri
 from transforms.storage.filesystem import FILE_SYSTEMS, is_local, local_path, missing_file_system, open_read, reason_of, to_uri
+from transforms.trustgraph.library import parse_document_uri
 
 FIELDS = ("document_id", "uri", "data", "kind", "title", "collection", "metadata", "size", "version", "etag")
 LINE_BYTES = 256 << 20
@@ -242,6 +243,8 @@ def _resolve(named: str, file: str) -> str:
         raise _MalformedError("its uri is a data: URI; put the base64 alone into data")
     if named[:6].lower() == "file:/" and named[6:7] != "/":
         named = "file://" + named[5:]  # RFC 8089 allows both
+    if parse_document_uri(named):
+        return named
     scheme = _SCHEME.match(named)
     if scheme and scheme[1].lower() not in FILE_SYSTEMS and (missing := missing_file_system(named)):  # http://: no worker has it
         raise _MalformedError(f"its uri {_shown(named)} cannot be used: {missing}")
@@ -293,6 +296,8 @@ def _from_dead_letter(letter: Mapping[str, Any]) -> DocumentReference:
         return reference
     if reference.problem and _PLACE.search(reference.uri):
         return reference  # a malformed line stays one until its own file is put right
+    if parse_document_uri(reference.uri):  # of a TrustGraph library, which is not asked here
+        return reference._replace(problem="")
     fresh = find_version(reference._replace(size=-1, version="", problem=""))
     # What could not be listed (a broken link, a pipe) is a document only once there is a file.
     return reference if reference.problem and not fresh.version else fresh

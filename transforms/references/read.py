@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import apache_beam as beam
 
 from transforms.model import DocumentReference
+from transforms.references.librarian import list_library_in_job
 from transforms.references.sources import absolute_pattern, list_input, list_references
+from transforms.trustgraph.library import Library
 
 # Dataclasses that are transforms cannot be frozen: Beam 2.77.0 sets `pipeline` and `_resource_hints` on a transform when it is applied.
 
@@ -24,6 +26,7 @@ class ReadReferences(beam.PTransform):  # type: ignore[misc]
       collection: of all documents for which nothing else is said.
       limit: the first N references by URI only.
       exclude: the folder that is no input: the job's own output.
+      library: of TrustGraph, whose documents are meant.
     """
 
     patterns: Sequence[str] = ()
@@ -31,9 +34,10 @@ class ReadReferences(beam.PTransform):  # type: ignore[misc]
     collection: str = ""
     limit: int | None = None
     exclude: str = ""
+    library: Library | None = None
 
     def expand(self, begin: beam.pvalue.PBegin) -> beam.PCollection:
-        """Wires the two kinds of sources together."""
+        """Wires the kinds of sources together."""
         exclude = absolute_pattern(self.exclude)
         listed = (
             begin
@@ -47,7 +51,14 @@ class ReadReferences(beam.PTransform):  # type: ignore[misc]
             | "CreateReferenceFiles" >> beam.Create([absolute_pattern(file) for file in self.reference_files], reshuffle=False)
             | "ReadReferenceFiles" >> beam.FlatMap(list_references, collection=self.collection).with_output_types(DocumentReference)
         )
-        references = (listed, read) | "JoinSources" >> beam.Flatten()
+        sources = [listed, read]
+        if self.library is not None:
+            sources.append(
+                begin
+                | "CreateLibrary" >> beam.Create([self.library], reshuffle=False)
+                | "ListLibrary" >> beam.FlatMap(list_library_in_job, collection=self.collection).with_output_types(DocumentReference)
+            )
+        references = sources | "JoinSources" >> beam.Flatten()
         return references if self.limit is None else references | TakeFirst(self.limit)
 
 

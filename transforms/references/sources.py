@@ -6,23 +6,29 @@ Apart from the Beam transform, so that the preflight of a local job need not imp
 from collections.abc import Iterator, Sequence
 
 from transforms.model import DocumentReference
+from transforms.references.librarian import check_library
 from transforms.references.listing import MissingInput, list_files, match_remote, path_of
 from transforms.references.manifest_files import expand_reference_files, read_references
 from transforms.storage.filesystem import to_uri
+from transforms.trustgraph.library import Library
 
 
-def check_sources(patterns: Sequence[str], reference_files: Sequence[str], *, exclude: str = "") -> None:
+def check_sources(patterns: Sequence[str], reference_files: Sequence[str], *, exclude: str = "", library: Library | None = None) -> None:
     """Whether each source names at least one document that can be read, as far as a look at its beginning tells.
 
     Args:
       patterns: of documents, as for `list_files`.
       reference_files: paths, folders or globs of references files. One without a line is right: a run without dead letters writes it.
       exclude: the folder that is no input, as for `list_files`.
+      library: of TrustGraph, to which the same applies.
     Raises:
       MissingInput: with the sentence; for the first source that has nothing.
+      UsageError: there is no token for the library, or it cannot be read here.
     """
-    if not patterns and not reference_files:
-        raise MissingInput("There is nothing to decode: give --input or --references.")
+    if not patterns and not reference_files and library is None:
+        raise MissingInput("There is nothing to decode: give --input, --references or --librarian.")
+    if library is not None:
+        check_library(library)
     for pattern in patterns:
         _check_pattern(pattern, exclude)
     for source in reference_files:

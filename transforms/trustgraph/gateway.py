@@ -25,7 +25,9 @@ from transforms.backoff import Backoff
 from transforms.errors import UsageError
 
 TOKEN_VARIABLE = "TRUSTGRAPH_TOKEN"  # noqa: S105 - its name
-"""As TrustGraph's own commands read it."""
+URL_VARIABLE = "TRUSTGRAPH_URL"
+WORKSPACE_VARIABLE = "TRUSTGRAPH_WORKSPACE"
+"""As TrustGraph's own commands read them."""
 DEFAULT_WORKSPACE = "default"
 DEFAULT_FLOW = "default"
 API = "/api/v1"
@@ -234,6 +236,8 @@ class Gateway:
         """
         self.url = url
         self.workspace = workspace
+        self.is_lost = False
+        """Whether it was gone for as long as is waited: for whoever asks for many documents to keep."""
         self._token = token
         self._backoff = backoff or Backoff(attempts=ATTEMPTS, longest=8.0)
         self._timeout = timeout
