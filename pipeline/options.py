@@ -296,12 +296,15 @@ def _place(flag: str) -> Callable[[str], str]:
     return parse
 
 
-def _gateway(text: str) -> str:
-    try:
-        return gateway_url(text)
-    except ValueError as error:
-        shown = text if "@" not in text else "with its URL"  # what stands before the @ may be a secret
-        raise UsageError(f"--librarian {shown} {error}.") from None
+def _gateway(flag: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        try:
+            return gateway_url(text)
+        except ValueError as error:
+            shown = text if "@" not in text else "with its URL"  # what stands before the @ may be a secret
+            raise UsageError(f"{flag} {shown} {error}.") from None
+
+    return parse
 
 
 def _store(text: str) -> str:
@@ -327,15 +330,6 @@ def _collection(text: str) -> str:
     return text
 
 
-def _name(flag: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if not text.strip() or not text.isprintable():
-            raise UsageError(f"{flag} {text!r} is not a name: give printable characters, such as default.")
-        return text
-
-    return parse
-
-
 def _export_format(text: str) -> str:
     if text in EXPORT_FORMATS:
         return text
@@ -343,14 +337,6 @@ def _export_format(text: str) -> str:
     raise UsageError(
         f"--format {text!r} is not known: use {enumerate_words(EXPORT_FORMATS)}" + (f" (did you mean {meant}?)." if meant else ".")
     )
-
-
-def _gateway(text: str) -> str:
-    if re.fullmatch(r"https?://[^/?#@\s]+/?", text):
-        return text.rstrip("/")
-    if "@" in text:
-        raise UsageError("--gateway takes no user and no token: give http://HOST:PORT, and the token in TRUSTGRAPH_TOKEN.")
-    raise UsageError(f"--gateway {text!r} is not a gateway's address: give http://HOST:PORT or https://HOST.")
 
 
 def _rate(text: str) -> float:
@@ -483,7 +469,11 @@ def backfill_parser() -> argparse.ArgumentParser:
         f"documents of a librarian, as a source of its own or besides others; the gateway's token comes from {TOKEN_VARIABLE} or a file",
     )
     group.add_argument(
-        "--librarian", metavar="URL", type=_gateway, default=None, help="the gateway of a TrustGraph, such as http://localhost:8088"
+        "--librarian",
+        metavar="URL",
+        type=_gateway("--librarian"),
+        default=None,
+        help="the gateway of a TrustGraph, such as http://localhost:8088",
     )
     group.add_argument(
         "--librarian-store",
@@ -750,26 +740,36 @@ def load_parser() -> argparse.ArgumentParser:
         "Brings a finished run into TrustGraph. To the library: each page and section as text, and each image, below its document\n"
         "(which is added where the library does not have it). To the graph: the provenance, in urn:graph:source, counted back by\n"
         "queries. What is there already is compared and left; a load that was stopped goes on with the same command.",
-        "The token comes from the environment variable TRUSTGRAPH_TOKEN or from --token-file, and from nowhere else.\n"
+        f"The token comes from the environment variable {TOKEN_VARIABLE} or from --token-file, and from nowhere else.\n"
         "Exit code: 0 the job ran (dead letters are in its report), 1 the job failed, 2 something is wrong with the command\n"
         "or the gateway and nothing was sent, 3 more failed than --max-failures allows.",
     )
     parser.add_argument("run", metavar="RUN", type=_place("RUN"), help="the --output of a backfill (its newest run), or DIR/runs/NAME")
     group = parser.add_argument_group("where to")
     group.add_argument(
-        "--gateway", metavar="URL", required=True, type=_gateway, help="of TrustGraph's API gateway, such as http://localhost:8088"
+        "--gateway",
+        metavar="URL",
+        required=True,
+        type=_gateway("--gateway"),
+        help="of TrustGraph's API gateway, such as http://localhost:8088",
     )
-    group.add_argument("--workspace", metavar="NAME", default="default", type=_name("--workspace"), help="(default: %(default)s)")
+    group.add_argument(
+        "--workspace",
+        metavar="NAME",
+        default=None,
+        type=_word("--workspace"),
+        help=f"(default: {WORKSPACE_VARIABLE}, else {DEFAULT_WORKSPACE})",
+    )
     group.add_argument("--token-file", metavar="FILE", default=None, type=_place("--token-file"), help="a file that holds the token")
     group.add_argument(
         "--flow",
         metavar="NAME",
         default="default",
-        type=_name("--flow"),
+        type=_word("--flow"),
         help="the flow whose store takes the triples (default: %(default)s)",
     )
     group.add_argument(
-        "--collection", metavar="NAME", default=None, type=_name("--collection"), help="of the graph (default: each document's own)"
+        "--collection", metavar="NAME", default=None, type=_word("--collection"), help="of the graph (default: each document's own)"
     )
     group = parser.add_argument_group("what is sent")
     _sources(group, "do not add documents that the library lacks; their pages are added all the same")
@@ -777,7 +777,7 @@ def load_parser() -> argparse.ArgumentParser:
         "--start-processing",
         metavar="FLOW",
         default=None,
-        type=_name("--start-processing"),
+        type=_word("--start-processing"),
         help="hand each text to the chunker of this flow, once (default: texts are only stored)",
     )
     group.add_argument("--again", action="store_true", help="look at everything again, also at what an earlier load has brought")
@@ -940,12 +940,16 @@ def _library(found: argparse.Namespace) -> tuple[Library | None, GatewayAccess |
     library = Library(
         gateway=access if found.librarian else None,
         store=found.librarian_store or "",
-        workspace=found.workspace or os.environ.get(WORKSPACE_VARIABLE, "").strip() or DEFAULT_WORKSPACE,
+        workspace=found.workspace or _workspace_of_environment(),
         kinds=tuple(dict.fromkeys(found.kinds)),
         tags=tuple(dict.fromkeys(found.tags)),
         document_ids=found.document_ids or "",
     )
     return library, access
+
+
+def _workspace_of_environment() -> str:
+    return os.environ.get(WORKSPACE_VARIABLE, "").strip() or DEFAULT_WORKSPACE
 
 
 def _gateway_of_environment() -> str:
@@ -1006,7 +1010,7 @@ def parse_load(argv: Sequence[str]) -> tuple[LoadSettings, list[str]]:
     settings = LoadSettings(
         run=found.run,
         gateway=found.gateway,
-        workspace=found.workspace,
+        workspace=found.workspace or _workspace_of_environment(),
         flow=found.flow,
         collection=found.collection,
         start_processing=found.start_processing,

@@ -23,6 +23,7 @@ from transforms.references.listing import MissingInput
 from transforms.references.manifest_files import read_inline, read_references
 from transforms.sinks import images
 from transforms.storage import filesystem
+from transforms.trustgraph.library import parse_document_uri
 from transforms.trustgraph.run_documents import Row, RunDocument
 
 TEXT_KIND = "text/plain"
@@ -161,6 +162,8 @@ def _seconds(started_at: str | None) -> int:
 
 def _source_bytes(row: Row) -> bytes:
     uri = row["source_uri"]
+    if library := parse_document_uri(uri):
+        raise Unavailable(f"{row['document_id']} is in workspace {library.workspace} of {library.gateway}, and not here: add it first.")
     try:
         place = _INLINE.search(uri)
         data = read_inline(_inline_references(uri[: place.start()])[uri]) if place else filesystem.read_bytes(uri)

@@ -34,6 +34,7 @@ from transforms.trustgraph.gateway import (
     OperationFailedError,
     TriplesImport,
 )
+from transforms.trustgraph.library import parse_document_uri
 from transforms.trustgraph.library_tree import LibraryDocument, Unavailable, library_documents, open_source
 from transforms.trustgraph.run_documents import Row, RunDocument, json_line, read_shard
 from transforms.trustgraph.wire import Json, as_stored, import_messages
@@ -51,7 +52,6 @@ QUERY_LIMIT = 10_000
 """Quads about one subject that are asked for. Our own have 15 at most, and a document as many as its metadata."""
 TRIES_OF_OPERATIONS = 3
 """Of what TrustGraph itself says has failed: mostly it fails again."""
-LIBRARIAN_SCHEMES = ("trustgraph:", "librarian:")
 
 Result = TypeVar("Result")
 
@@ -162,7 +162,7 @@ class Sender:
           GatewayError: nothing can be sent: the gateway is gone, or refuses the token.
         """
         try:
-            if one.source is not None and one.source["source_uri"].startswith(LIBRARIAN_SCHEMES) and self._is_there(one.id):
+            if one.source is not None and parse_document_uri(one.source["source_uri"]) and self._is_there(one.id):
                 return Outcome.EXISTED, ""
             encoded = too_large_for(one.size, self._task.largest, one.id)
             if encoded and one.source is not None and not too_large_for(PART_BYTES, self._task.largest, one.id):
