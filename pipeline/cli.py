@@ -178,9 +178,12 @@ def load(argv: Sequence[str]) -> int:
     """Brings a run into TrustGraph. Raises: CommandError."""
     settings, beam_arguments = options.parse_load(argv)
     _log_to_stderr()
+    from pipeline import preflight
+
+    beam_options = preflight.check_beam_arguments(beam_arguments)  # first, as it has Beam imported without its warnings
     from pipeline import load as loading
 
-    return loading.main(settings, beam_arguments, _console())
+    return loading.main(settings, beam_options, _console())
 
 
 def export(argv: Sequence[str]) -> int:

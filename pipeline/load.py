@@ -16,7 +16,6 @@ from rich.text import Text
 
 from pipeline.interruption import Interrupted, ending_on_signals
 from pipeline.options import DEFAULT_RUNNER, LoadSettings, enumerate_words
-from pipeline.preflight import check_beam_arguments
 from pipeline.report.finished_run import FinishedRun, open_run_at
 from pipeline.report.words import counted, printable, span_of_time
 from pipeline.run import cause, choose_runner
@@ -34,9 +33,8 @@ TARGET = "target.json"
 LETTERS_SHOWN = 5
 
 
-def main(settings: LoadSettings, beam_arguments: Sequence[str], console: Console) -> int:
+def main(settings: LoadSettings, options: PipelineOptions, console: Console) -> int:
     """Loads and tells; the exit code says whether too much of it failed. Raises: CommandError."""
-    options = check_beam_arguments(beam_arguments)
     run = open_run_at(settings.run)
     check_gateway(settings, read_token(settings.token_file or ""))
     task = load_task(settings, run)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from transforms.provenance import vocabulary
 from transforms.storage.filesystem import join, publishing
-from transforms.trustgraph.library_tree import LibraryDocument, Unavailable, library_documents
+from transforms.trustgraph.library_tree import LibraryDocument, Unavailable, library_documents, library_id
 from transforms.trustgraph.run_documents import RunDocument, json_line, read_shard
 from transforms.trustgraph.wire import import_messages
 
@@ -174,10 +174,11 @@ def _write_cores(job: Export, documents: Iterator[RunDocument], done: Exported, 
         file = f"{digest[:2]}/{digest[:32]}.msgpack"
         with publishing(join(job.to, file)) as target:
             missing: set[str] = set()
+            core = library_id(document)
             for one in library_documents(document):
                 if one.source is not None and not job.sources:
                     continue
-                records = _library_records(job, one, missing, document.id)
+                records = _library_records(job, one, missing, core)
                 if isinstance(records, str):
                     missing.add(one.id)
                     left_out.write(json_line({"document_id": document.id, "id": one.id, "stage": "library", "message": records}))

@@ -19,8 +19,10 @@ from transforms.model import DecodeError, DocumentReference
 from transforms.provenance import vocabulary
 from transforms.provenance.identifiers import document_iri
 from transforms.provenance.nquads import unescape
+from transforms.references import librarian_metadata
 from transforms.references.listing import MissingInput
 from transforms.references.manifest_files import read_inline, read_references
+from transforms.references.metadata import PREFIXES
 from transforms.sinks import images
 from transforms.storage import filesystem
 from transforms.trustgraph.library import parse_document_uri
@@ -34,6 +36,7 @@ SOURCE = "source"
 ATTACHMENT = "extracted"
 """TrustGraph's document type for a document that was found in another one."""
 
+_IDENTIFIER = PREFIXES["dcterms"] + "identifier"
 _INLINE = re.compile(r"#(?:line|row)=\d+\Z")
 _ENTITY = re.compile(rb"<(urn:(?:page|section):[^>]*)> <([^>]*)> (.*) <[^>]*> \.\n", re.DOTALL)
 _TYPE, _PARENT, _LABEL = (iri.encode() for iri in (vocabulary.RDF_TYPE, vocabulary.PROV_WAS_DERIVED_FROM, vocabulary.RDFS_LABEL))
@@ -100,30 +103,42 @@ def library_documents(document: RunDocument) -> Iterator[LibraryDocument]:
       document: its texts and images are taken by this.
     """
     time = _seconds(document.row["started_at"])
-    yield _source(document.row, time)
-    own_iri = document_iri(document.id)
+    own_iri, own_id = document_iri(document.id), library_id(document)
+    yield _source(document.row, own_id, time)
     for entity_id, document_type, parent, title in _entities(document):
         row = document.texts.next_of(document.id, entity_id)
         if row is not None:
-            yield _text(row, time)
+            yield _text(row, own_id, time)
             continue
-        parent_id = document.id if parent == own_iri else parent
+        parent_id = own_id if parent == own_iri else parent
         yield LibraryDocument(entity_id, TEXT_KIND, title, parent_id, document_type, time, len(NO_TEXT), text=NO_TEXT)
     for row in document.texts.all_of(document.id):
-        yield _text(row, time)
+        yield _text(row, own_id, time)
     for row in document.images.all_of(document.id):
+        parent_id = own_id if row["parent_id"] == document.id else row["parent_id"]
         yield LibraryDocument(
-            row["id"], row["mime_type"], row["title"], row["parent_id"], images.DOCUMENT_TYPE, time, row["size_bytes"], image=row
+            row["id"], row["mime_type"], row["title"], parent_id, images.DOCUMENT_TYPE, time, row["size_bytes"], image=row
         )
 
 
-def _text(row: Row, time: int) -> LibraryDocument:
-    return LibraryDocument(
-        row["id"], TEXT_KIND, row["title"], row["parent_id"], row["document_type"], time, -1, text=row["text"], chunkable=True
-    )
+def library_id(document: RunDocument) -> str:
+    """The id that the library has for a document of the run. One that came from a library with an id that is no IRI has it as its
+    dcterms:identifier (`librarian_metadata`); all others have theirs."""
+    start = f'<{document_iri(document.id)}> <{_IDENTIFIER}> "'.encode()
+    for line in document.quads:
+        if line.startswith(start):
+            value = line[len(start) :].rpartition(b'"')[0].decode()
+            if librarian_metadata.document_iri(unescape(value)) == document.id:
+                return unescape(value)
+    return document.id
 
 
-def _source(row: Row, time: int) -> LibraryDocument:
+def _text(row: Row, own_id: str, time: int) -> LibraryDocument:
+    parent_id = own_id if row["parent_id"] == row["document_id"] else row["parent_id"]
+    return LibraryDocument(row["id"], TEXT_KIND, row["title"], parent_id, row["document_type"], time, -1, text=row["text"], chunkable=True)
+
+
+def _source(row: Row, own_id: str, time: int) -> LibraryDocument:
     name = unquote(row["source_uri"].partition("#")[0].rpartition("/")[2])
     parent = row["parent_document_id"]
     if parent:
@@ -133,10 +148,13 @@ def _source(row: Row, time: int) -> LibraryDocument:
             f"{attached} ({row['mime_type']}, {row['size_bytes']} bytes, sha256 {row['source_sha256']}) is attached to {parent}. "
             "Its texts and pictures are below this document, its bytes are in the mail.\n"
         )
-        return LibraryDocument(row["document_id"], TEXT_KIND, row["title"] or attached, parent, ATTACHMENT, time, -1, text=text)
+        mail = parse_document_uri(row["source_uri"])
+        if mail and librarian_metadata.document_iri(mail.document_id) == parent:
+            parent = mail.document_id
+        return LibraryDocument(own_id, TEXT_KIND, row["title"] or attached, parent, ATTACHMENT, time, -1, text=text)
     kind = row["mime_type"] or "application/octet-stream"
     size = -1 if row["size_bytes"] is None else row["size_bytes"]
-    return LibraryDocument(row["document_id"], kind, row["title"] or name, "", SOURCE, time, size, source=row)
+    return LibraryDocument(own_id, kind, row["title"] or name, "", SOURCE, time, size, source=row)
 
 
 def _entities(document: RunDocument) -> Iterator[tuple[str, str, str, str]]:

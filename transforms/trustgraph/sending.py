@@ -35,7 +35,7 @@ from transforms.trustgraph.gateway import (
     TriplesImport,
 )
 from transforms.trustgraph.library import parse_document_uri
-from transforms.trustgraph.library_tree import LibraryDocument, Unavailable, library_documents, open_source
+from transforms.trustgraph.library_tree import LibraryDocument, Unavailable, library_documents, library_id, open_source
 from transforms.trustgraph.run_documents import Row, RunDocument, json_line, read_shard
 from transforms.trustgraph.wire import Json, as_stored, import_messages
 
@@ -273,9 +273,10 @@ class Sender:
         self._rate.wait()
         socket.send(message["metadata"], message["triples"])
 
-    def still_holds(self, document_id: str, collection: str) -> bool:
+    def still_holds(self, document: RunDocument, collection: str) -> bool:
         """Whether a document that a marker tells of is there: a TrustGraph may have been wiped since."""
-        return (not self._task.sources or self._is_there(document_id)) and bool(self.about(document_iri(document_id), collection))
+        there = not self._task.sources or self._is_there(library_id(document))
+        return there and bool(self.about(document_iri(document.id), collection))
 
     def _tried(self, request: Callable[[], Result]) -> Result:
         """A request at its turn, again where it may pass. All that load sends may be sent twice."""
@@ -421,8 +422,8 @@ class _Unit:
     size: int = 0
     futures: "dict[str, Future[tuple[Outcome, str]]]" = field(default_factory=dict)
     """What becomes of each document of the library, by id."""
-    places: list[tuple[str, str]] = field(default_factory=list)
-    """Document of the run, and id, of each."""
+    places: list[tuple[str, str, bool]] = field(default_factory=list)
+    """Document of the run and id of each, and whether it is that document."""
     texts: list[tuple[str, str, str]] = field(default_factory=list)
     """Document, id and collection of those for the chunker."""
     failures: list[Failure] = field(default_factory=list)
@@ -490,7 +491,7 @@ class Loader:
         """The marker of a unit, where there is one for it and TrustGraph still has its first document."""
         with suppress(FileNotFoundError, ValueError):
             marker: dict[str, Any] = json.loads(read_bytes(place))
-            if marker["first"] == document.id and self._sender.still_holds(document.id, self._collection(document)):
+            if marker["first"] == document.id and self._sender.still_holds(document, self._collection(document)):
                 return marker
         return None
 
@@ -504,13 +505,13 @@ class Loader:
           missing: of the units before, what is not in the library.
         """
         unit.documents += 1
-        for one in library_documents(document):
+        for number, one in enumerate(library_documents(document)):
             unit.size += 1
             if one.chunkable:
                 unit.texts.append((document.id, one.id, self._collection(document)))
             if only_processing or (one.source is not None and not self._task.sources):
                 continue
-            unit.places.append((document.id, one.id))
+            unit.places.append((document.id, one.id, number == 0))
             if one.parent_id in missing:
                 unit.futures[one.id] = Future()
                 unit.futures[one.id].set_result((Outcome.FAILED, _no_parent(one)))
@@ -552,19 +553,19 @@ class Loader:
     def _end(self, unit: _Unit, *, only_processing: bool) -> Loaded:
         """Waits for all of a unit, counts its quads back, and starts its processing."""
         counts = dict.fromkeys(Outcome, 0)
-        absent = set()
-        for document_id, identifier in unit.places:
+        absent, documents = set(), set()
+        for document_id, identifier, whole in unit.places:
             outcome, sentence = unit.futures[identifier].result()
             counts[outcome] += 1
             if outcome is Outcome.FAILED:
                 absent.add(identifier)
-                stage = "source" if identifier == document_id else "library"
-                unit.failures.append(Failure(document_id, identifier, stage, sentence))
+                documents |= {document_id} if whole else set()
+                unit.failures.append(Failure(document_id, identifier, "source" if whole else "library", sentence))
         lost = 0
         if not only_processing:
-            unit.quads.send(without=absent)
+            unit.quads.send(without=documents)
             lost = unit.quads.count_back()
-        for document_id in sorted(absent & {document for document, _ in unit.places}):
+        for document_id in sorted(documents):
             unit.failures.append(Failure(document_id, document_id, "triples", "Its document is not in the library."))
         if lost:
             message = (
