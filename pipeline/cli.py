@@ -77,7 +77,14 @@ def _dispatch(arguments: list[str]) -> int:
     if command in ("-V", "--version"):
         print(f"{DECODER} {VERSION}")
         return ExitCode.DONE
-    commands: dict[str, Callable[[Sequence[str]], int]] = {"backfill": backfill, "trace": trace, "report": report, "doctor": doctor}
+    commands: dict[str, Callable[[Sequence[str]], int]] = {
+        "backfill": backfill,
+        "trace": trace,
+        "report": report,
+        "load": load,
+        "export": export,
+        "doctor": doctor,
+    }
     if command in commands:
         return commands[command](rest)
     if command.startswith("-"):
@@ -164,6 +171,27 @@ def report(argv: Sequence[str]) -> int:
         summary.show(open_run(settings.output, run_id), _console())
         return ExitCode.DONE
     summary.show(open_run(settings.output, settings.run_id), _console())
+    return ExitCode.DONE
+
+
+def load(argv: Sequence[str]) -> int:
+    """Brings a run into TrustGraph. Raises: CommandError."""
+    settings, beam_arguments = options.parse_load(argv)
+    _log_to_stderr()
+    from pipeline import preflight
+
+    beam_options = preflight.check_beam_arguments(beam_arguments)  # first, as it has Beam imported without its warnings
+    from pipeline import load as loading
+
+    return loading.main(settings, beam_options, _console())
+
+
+def export(argv: Sequence[str]) -> int:
+    """Writes a run as files for TrustGraph's own commands. Raises: CommandError."""
+    settings = options.parse_export(argv)
+    from pipeline import export as exporting
+
+    exporting.main(settings, _console())
     return ExitCode.DONE
 
 

@@ -26,11 +26,19 @@ COMMANDS = {
     "backfill": "decode a library of documents into texts, images and provenance",
     "trace": "follow a page, section or image back to its document, and show its text",
     "report": "print the summary of a run again",
+    "load": "bring a run into TrustGraph: its texts and images to the library, its provenance to the graph",
+    "export": "write a run as files for TrustGraph's own commands",
     "doctor": "show what this installation can decode, and what to install for the rest",
 }
 DEFAULT_COLLECTION = "default"
 DEFAULT_SHARDS = 4
 DEFAULT_RUNNER = "DirectRunner"
+EXPORT_FORMATS = ("trig", "kg-core", "jsonl")
+DEFAULT_MESSAGE_SIZE = 10
+"""MiB: what TrustGraph's Kafka producer takes; RabbitMQ 4 takes 16 and 3 takes 128."""
+DEFAULT_CONNECTIONS = 4
+DEFAULT_RATE = 100.0
+"""A librarian on one machine took 60 documents a second over 4 connections, and no more over 8."""
 FLINK_RUNNER = "FlinkRunner"
 RUN_ON_WITHOUT_US = (FLINK_RUNNER, "DataflowRunner")
 """Runners whose jobs go on when the command that submitted them has ended."""
@@ -114,6 +122,46 @@ class ReportSettings:
 
     output: str
     run_id: str | None
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """What `export` was asked to write."""
+
+    run: str
+    """OUTPUT, or the folder of a run in it."""
+    to: str
+    format: str
+    sources: bool
+    max_message_size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True)
+class LoadSettings:
+    """What `load` was asked to bring, and where to, except for the options of Beam. The token is in none of it."""
+
+    run: str
+    """OUTPUT, or the folder of a run in it."""
+    gateway: str
+    workspace: str
+    flow: str
+    """Whose store takes the triples."""
+    collection: str | None
+    """None: each document's own."""
+    start_processing: str | None
+    """The flow whose chunker is handed each text."""
+    sources: bool
+    again: bool
+    connections: int
+    rate: float
+    """Requests a second, of each worker."""
+    max_message_size: int
+    """Bytes."""
+    max_failures: float | None
+    token_file: str | None
+    every_quad: bool
+    runner: str
 
 
 @dataclass(frozen=True)
@@ -248,12 +296,15 @@ def _place(flag: str) -> Callable[[str], str]:
     return parse
 
 
-def _gateway(text: str) -> str:
-    try:
-        return gateway_url(text)
-    except ValueError as error:
-        shown = text if "@" not in text else "with its URL"  # what stands before the @ may be a secret
-        raise UsageError(f"--librarian {shown} {error}.") from None
+def _gateway(flag: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        try:
+            return gateway_url(text)
+        except ValueError as error:
+            shown = text if "@" not in text else "with its URL"  # what stands before the @ may be a secret
+            raise UsageError(f"{flag} {shown} {error}.") from None
+
+    return parse
 
 
 def _store(text: str) -> str:
@@ -277,6 +328,25 @@ def _collection(text: str) -> str:
     if not text.strip() or not text.isprintable():
         raise UsageError(f"--collection {text!r} is not a name: give printable characters, such as {DEFAULT_COLLECTION}.")
     return text
+
+
+def _export_format(text: str) -> str:
+    if text in EXPORT_FORMATS:
+        return text
+    meant = nearest(text, EXPORT_FORMATS)
+    raise UsageError(
+        f"--format {text!r} is not known: use {enumerate_words(EXPORT_FORMATS)}" + (f" (did you mean {meant}?)." if meant else ".")
+    )
+
+
+def _rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isfinite(value) and value > 0:
+        return value
+    raise UsageError(f"--rate {text!r} is not a rate: give a number of requests a second above 0, such as 50.")
 
 
 def available_cpus() -> int:
@@ -399,7 +469,11 @@ def backfill_parser() -> argparse.ArgumentParser:
         f"documents of a librarian, as a source of its own or besides others; the gateway's token comes from {TOKEN_VARIABLE} or a file",
     )
     group.add_argument(
-        "--librarian", metavar="URL", type=_gateway, default=None, help="the gateway of a TrustGraph, such as http://localhost:8088"
+        "--librarian",
+        metavar="URL",
+        type=_gateway("--librarian"),
+        default=None,
+        help="the gateway of a TrustGraph, such as http://localhost:8088",
     )
     group.add_argument(
         "--librarian-store",
@@ -641,6 +715,123 @@ def report_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def export_parser() -> argparse.ArgumentParser:
+    """The parser of `export`."""
+    parser = _small_parser(
+        "export",
+        "RUN --format trig|kg-core|jsonl --to DIR [options]",
+        "Writes a finished run as files for TrustGraph's own commands, with a script that runs them:\n"
+        "trig (tg-load-knowledge -F trig, TrustGraph 2.10.18 and later) holds the provenance; kg-core (tg-put-kg-core and\n"
+        "tg-load-kg-core, up to 2.9.x, broken in 2.10.0 to 2.11.1) the provenance, the texts, the images and the documents, one\n"
+        "file a document; jsonl the messages of the gateway's socket import/triples.",
+    )
+    parser.add_argument("run", metavar="RUN", type=_place("RUN"), help="the --output of a backfill (its newest run), or DIR/runs/NAME")
+    parser.add_argument("--format", metavar="NAME", required=True, type=_export_format, help="trig, kg-core or jsonl")
+    parser.add_argument("--to", metavar="DIR", required=True, type=_place("--to"), help="the folder or URI to write")
+    _sources(parser, "kg-core: leave out the documents themselves, which TrustGraph has already")
+    _message_size(parser)
+    return parser
+
+
+def load_parser() -> argparse.ArgumentParser:
+    """The parser of `load`."""
+    parser = _Parser(
+        "load",
+        "RUN --gateway URL [options] [any option of Beam and its runner]",
+        "Brings a finished run into TrustGraph. To the library: each page and section as text, and each image, below its document\n"
+        "(which is added where the library does not have it). To the graph: the provenance, in urn:graph:source, counted back by\n"
+        "queries. What is there already is compared and left; a load that was stopped goes on with the same command.",
+        f"The token comes from the environment variable {TOKEN_VARIABLE} or from --token-file, and from nowhere else.\n"
+        "Exit code: 0 the job ran (dead letters are in its report), 1 the job failed, 2 something is wrong with the command\n"
+        "or the gateway and nothing was sent, 3 more failed than --max-failures allows.",
+    )
+    parser.add_argument("run", metavar="RUN", type=_place("RUN"), help="the --output of a backfill (its newest run), or DIR/runs/NAME")
+    group = parser.add_argument_group("where to")
+    group.add_argument(
+        "--gateway",
+        metavar="URL",
+        required=True,
+        type=_gateway("--gateway"),
+        help="of TrustGraph's API gateway, such as http://localhost:8088",
+    )
+    group.add_argument(
+        "--workspace",
+        metavar="NAME",
+        default=None,
+        type=_word("--workspace"),
+        help=f"(default: {WORKSPACE_VARIABLE}, else {DEFAULT_WORKSPACE})",
+    )
+    group.add_argument("--token-file", metavar="FILE", default=None, type=_place("--token-file"), help="a file that holds the token")
+    group.add_argument(
+        "--flow",
+        metavar="NAME",
+        default="default",
+        type=_word("--flow"),
+        help="the flow whose store takes the triples (default: %(default)s)",
+    )
+    group.add_argument(
+        "--collection", metavar="NAME", default=None, type=_word("--collection"), help="of the graph (default: each document's own)"
+    )
+    group = parser.add_argument_group("what is sent")
+    _sources(group, "do not add documents that the library lacks; their pages are added all the same")
+    group.add_argument(
+        "--start-processing",
+        metavar="FLOW",
+        default=None,
+        type=_word("--start-processing"),
+        help="hand each text to the chunker of this flow, once (default: texts are only stored)",
+    )
+    group.add_argument("--again", action="store_true", help="look at everything again, also at what an earlier load has brought")
+    group.add_argument(
+        "--every-quad",
+        action="store_true",
+        help="ask the graph for each quad that was sent (default: for those about the last subject of each message)",
+    )
+    _message_size(group)
+    group.add_argument(
+        "--max-failures",
+        metavar="FRACTION",
+        type=_fraction("--max-failures"),
+        default=None,
+        help="exit with 3 when more than this part of all that was to be sent failed (default: never)",
+    )
+    group = parser.add_argument_group(
+        "runner", "every other option goes to Beam, such as --flink_master; one that Beam does not know either is refused"
+    )
+    group.add_argument("--runner", metavar="NAME", default=DEFAULT_RUNNER, help="where the job runs (default: %(default)s)")
+    group.add_argument(
+        "--connections",
+        metavar="N",
+        type=_whole_number("--connections", "connections", 64),
+        default=DEFAULT_CONNECTIONS,
+        help="of each worker to the gateway (default: %(default)s)",
+    )
+    group.add_argument(
+        "--rate",
+        metavar="N",
+        type=_rate,
+        default=DEFAULT_RATE,
+        help=f"requests a second that each worker sends at most (default: {DEFAULT_RATE:g})",
+    )
+    group.add_argument("-h", "--help", action="help", help="show this page")
+    return parser
+
+
+def _sources(parser: argparse._ActionsContainer, text: str) -> None:
+    parser.add_argument("--no-sources", dest="sources", action="store_false", help=text)
+
+
+def _message_size(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--max-message-size",
+        metavar="MIB",
+        type=_whole_number("--max-message-size", "MiB", 255),
+        default=DEFAULT_MESSAGE_SIZE,
+        help="what TrustGraph's broker takes in one message: a page or image that is larger (as base64) is left out and told of "
+        "(default: %(default)s)",
+    )
+
+
 def doctor_parser() -> argparse.ArgumentParser:
     """The parser of `doctor`."""
     parser = _small_parser(
@@ -750,12 +941,16 @@ def _library(found: argparse.Namespace) -> tuple[Library | None, GatewayAccess |
     library = Library(
         gateway=access if found.librarian else None,
         store=found.librarian_store or "",
-        workspace=found.workspace or os.environ.get(WORKSPACE_VARIABLE, "").strip() or DEFAULT_WORKSPACE,
+        workspace=found.workspace or _workspace_of_environment(),
         kinds=tuple(dict.fromkeys(found.kinds)),
         tags=tuple(dict.fromkeys(found.tags)),
         document_ids=found.document_ids or "",
     )
     return library, access
+
+
+def _workspace_of_environment() -> str:
+    return os.environ.get(WORKSPACE_VARIABLE, "").strip() or DEFAULT_WORKSPACE
 
 
 def _gateway_of_environment() -> str:
@@ -796,6 +991,41 @@ def parse_report(argv: Sequence[str]) -> ReportSettings:
     """Reads the arguments of `report`. Raises: UsageError."""
     found = _parse_all(report_parser(), argv)
     return ReportSettings(found.output, found.run_id)
+
+
+def parse_export(argv: Sequence[str]) -> ExportSettings:
+    """Reads the arguments of `export`. Raises: UsageError."""
+    found = _parse_all(export_parser(), argv)
+    return ExportSettings(found.run, found.to, found.format, found.sources, found.max_message_size << 20)
+
+
+def parse_load(argv: Sequence[str]) -> tuple[LoadSettings, list[str]]:
+    """Reads the arguments of `load`.
+
+    Returns:
+      The settings, and the arguments for Beam, as of `parse_backfill`.
+    Raises:
+      UsageError: a sentence about the first wrong argument.
+    """
+    found, rest = load_parser().parse_known_args(list(argv))
+    settings = LoadSettings(
+        run=found.run,
+        gateway=found.gateway,
+        workspace=found.workspace or _workspace_of_environment(),
+        flow=found.flow,
+        collection=found.collection,
+        start_processing=found.start_processing,
+        sources=found.sources,
+        again=found.again,
+        connections=found.connections,
+        rate=found.rate,
+        max_message_size=found.max_message_size << 20,
+        max_failures=found.max_failures,
+        token_file=found.token_file,
+        every_quad=found.every_quad,
+        runner=found.runner,
+    )
+    return settings, [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]
 
 
 def parse_doctor(argv: Sequence[str]) -> DoctorSettings:

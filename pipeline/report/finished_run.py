@@ -115,6 +115,22 @@ def open_run(output: str, run_id: str | None = None) -> FinishedRun:
         raise UsageError(f"The manifest of run {chosen} in {output} is damaged: run the backfill again under another --run-id.") from error
 
 
+def open_run_at(place: str) -> FinishedRun:
+    """Opens the run that a path or URI names: `OUTPUT/runs/NAME`, or `OUTPUT`, which means its newest.
+
+    Raises:
+      UsageError: there is none, or it is not finished.
+    """
+    output, runs, run_id = place.rstrip("/").rpartition(f"/{RUNS}/")
+    if runs and "/" not in run_id and not filesystem.missing_file_system(place):
+        if not filesystem.is_local(place):
+            filesystem.configure()
+        with suppress(OSError, ValueError, ImportError):
+            if not filesystem.exists(filesystem.join(place, LATEST)):  # else an OUTPUT that lies in a folder `runs`
+                return open_run(output, run_id)
+    return open_run(place)
+
+
 def unfinished_on_cluster(output: str, run_id: str | None = None) -> str:
     """The run that a cluster was given and that nobody has seen finished yet, by name or the newest; empty: there is none."""
     try:

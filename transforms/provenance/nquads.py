@@ -36,15 +36,21 @@ def parse_term(text: str, *, scope: str) -> Term:
     """
     text = text.strip()
     if iri := _IRI.fullmatch(text):
-        return iri_term(_unescape(iri[1], only_code_points=True))
+        return iri_term(unescape(iri[1], only_code_points=True))
     if blank := _BLANK_NODE.fullmatch(text):
         return Term("_:" + blank_node_label(blank[1], scope))
     if literal := _LITERAL.fullmatch(text):
-        return literal_term(_unescape(literal[1]), datatype=_unescape(literal[2] or "", only_code_points=True), language=literal[3] or "")
+        return literal_term(unescape(literal[1]), datatype=unescape(literal[2] or "", only_code_points=True), language=literal[3] or "")
     raise ValueError(f'not a term in N-Triples syntax (<iri>, "text", _:label): {text[:80]!r}')
 
 
-def _unescape(text: str, *, only_code_points: bool = False) -> str:
+def unescape(text: str, *, only_code_points: bool = False) -> str:
+    """The text that a literal's quoted form (or, with `only_code_points`, an IRI's) stands for.
+
+    Raises:
+      ValueError: an escape that N-Triples does not know.
+    """
+
     def character(match: re.Match[str]) -> str:
         short, long, letter = match.groups()
         if letter and not only_code_points:
