@@ -109,7 +109,7 @@ def check(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
 def _needs_no_beam(settings: BackfillSettings, beam_arguments: Sequence[str]) -> bool:
     """Whether a plan can be made, and its options checked, without Beam, whose import takes longer (1 s) than all the rest."""
     places = (*settings.inputs, *settings.references, settings.output)
-    return list(beam_arguments) == [f"--runner={DEFAULT_RUNNER}"] and all(map(filesystem.is_local, places))
+    return settings.library is None and list(beam_arguments) == [f"--runner={DEFAULT_RUNNER}"] and all(map(filesystem.is_local, places))
 
 
 # --- Beam's options ----------------------------------------------------------------------------------------------------------------------
