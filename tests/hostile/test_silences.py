@@ -243,7 +243,7 @@ def test_a_first_page_that_an_earlier_section_defines_is_read(decode):
 def test_right_to_left_text_of_a_pdf_is_told(decode):
     with pikepdf.open(io.BytesIO(seeds.pdf())) as document:
         font = document.pages[1].Resources.Font.F1
-        mapped = b"/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange "
-        font.ToUnicode = document.make_stream(mapped + b"1 beginbfrange <61> <7a> <05d0> endbfrange endcmap")
+        mapped = b"/CIDInit /ProcSet findresource begin 12 dict begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange "
+        font.ToUnicode = document.make_stream(mapped + b"1 beginbfrange <61> <7a> <05d0> endbfrange endcmap end end")
         found = decode(seeds.saved(document), "a.pdf")
-    assert found.warnings == ["Pages 1-3: right-to-left text; its letters are in the order in which they stand, from the left."]
+    assert found.warnings == ["Page 2: right-to-left text; its letters are in the order in which they stand, from the left."]
