@@ -121,6 +121,6 @@ def _are_letters(letters: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[st
 
 def _are_of(table: pa.Table, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether all rows of a table belong to these documents."""
-    names = ["document_id", "source_uri", "collection"]
-    found = table.select(names).group_by(names).aggregate([]).to_pylist()
-    return {tuple(row[name] for name in names) for row in found} <= {tuple(row[name] for name in names) for row in rows}
+    names = ("document_id", "source_uri", "collection")
+    found = set(zip(*(table.column(name).to_pylist() for name in names), strict=True))
+    return found <= {tuple(row[name] for name in names) for row in rows}
