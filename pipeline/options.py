@@ -43,6 +43,7 @@ FLINK_RUNNER = "FlinkRunner"
 RUN_ON_WITHOUT_US = (FLINK_RUNNER, "DataflowRunner")
 """Runners whose jobs go on when the command that submitted them has ended."""
 MAX_SHARDS = 10_000  # part names have five digits, and a run below 10,000 documents a part has no use for more
+MAX_MIB = 1 << 30  # the kernel's limits are numbers of 63 bits, of bytes
 
 GUARDS = (
     ("max_unpacked_size", "MIB", "MiB", "what an archive (Office formats, EPUB) may unpack to"),
@@ -586,21 +587,22 @@ def backfill_parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--document-memory",
         metavar="MIB",
-        type=_whole_number("--document-memory", "MiB"),
+        type=_whole_number("--document-memory", "MiB", MAX_MIB),
         default=limits.memory,
         help="memory that the decoding of one document may take (default: %(default)s)",
     )
     group.add_argument(
         "--max-document-size",
         metavar="MIB",
-        type=_whole_number("--max-document-size", "MiB"),
+        type=_whole_number("--max-document-size", "MiB", MAX_MIB),
         default=limits.document_size,
         help="bytes that one document may have (default: %(default)s)",
     )
     for name, metavar, unit, text in GUARDS:
         flag = f"--{name.replace('_', '-')}"
         default = getattr(limits, name.removeprefix("max_"))
-        group.add_argument(flag, metavar=metavar, type=_whole_number(flag, unit), default=default, help=f"{text} (default: %(default)s)")
+        number = _whole_number(flag, unit, MAX_MIB if unit == "MiB" else None)
+        group.add_argument(flag, metavar=metavar, type=number, default=default, help=f"{text} (default: %(default)s)")
     group.add_argument(
         "--max-failures",
         metavar="FRACTION",

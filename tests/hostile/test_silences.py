@@ -182,6 +182,22 @@ NO_PARTS = "--edge\nContent-Type: multipart/mixed; boundary=other\n\nThe parts o
     [
         ("cut.ods", lambda: changed(seeds.ods(), "content.xml", b"</office:body>", b""), "The ODS file is damaged: "),
         ("cut.odp", lambda: changed(seeds.odp(), "content.xml", b"</office:body>", b""), "The ODP file is damaged: "),
+        (
+            "other.ods",
+            lambda: changed(seeds.ods(), "content.xml", b"office:spreadsheet", b"office:text"),
+            "The ODS file is damaged: there is ",
+        ),
+        (
+            "other.odp",
+            lambda: changed(seeds.odp(), "content.xml", b"office:presentation", b"office:text"),
+            "The ODP file is damaged: there is ",
+        ),
+        (
+            "closed.rtf",
+            lambda: b"{\\rtf1{\\fonttbl{\\f0 Arial;}}}\\f0 " + seeds.SENTENCE.encode() + b"}",
+            "The RTF file is damaged: its groups close before ",
+        ),
+        ("cut.rtf", lambda: b"{\\rtf1 " + seeds.SENTENCE.encode() + b"{\\b And", "pandoc could not read it as rtf"),
         ("none.ods", lambda: without(seeds.ods(), "content.xml"), "The ODS file is damaged: "),
         ("none.odp", lambda: without(seeds.odp(), "content.xml"), "The ODP file is damaged: "),
         (
@@ -214,6 +230,12 @@ def test_content_that_cannot_be_reached_is_not_taken_for_none(decode, name, make
         ("whole.eml", mail, []),
         ("cut.eml", lambda: mail(end=""), ["It has no end: it may be cut short."]),
         ("part.eml", lambda: mail(end=NO_PARTS), ["1 of its parts should hold others that cannot be told apart; they are not decoded."]),
+        ("whole.rtf", lambda: b"{\\rtf1 \\{" + seeds.SENTENCE.encode() + b"}", []),
+        (
+            "tail.rtf",
+            lambda: b"{\\rtf1 " + seeds.SENTENCE.encode() + b"} And",
+            ["Its groups close before its end; what stands behind is not read."],
+        ),
         ("whole.xlsx", two_sheets, []),
         ("part.xlsx", lambda: without(two_sheets(), "xl/worksheets/sheet2.xml"), ["It lists 2 sheets, and has 1 of them."]),
     ],
@@ -243,7 +265,13 @@ def test_a_first_page_that_an_earlier_section_defines_is_read(decode):
 def test_right_to_left_text_of_a_pdf_is_told(decode):
     with pikepdf.open(io.BytesIO(seeds.pdf())) as document:
         font = document.pages[1].Resources.Font.F1
-        mapped = b"/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange "
-        font.ToUnicode = document.make_stream(mapped + b"1 beginbfrange <61> <7a> <05d0> endbfrange endcmap")
+        mapped = b"/CIDInit /ProcSet findresource begin 12 dict begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange "
+        font.ToUnicode = document.make_stream(mapped + b"1 beginbfrange <61> <7a> <05d0> endbfrange endcmap end end")
         found = decode(seeds.saved(document), "a.pdf")
-    assert found.warnings == ["Pages 1-3: right-to-left text; its letters are in the order in which they stand, from the left."]
+    assert found.warnings == ["Page 2: right-to-left text; its letters are in the order in which they stand, from the left."]
+
+
+def test_a_mail_whose_page_holds_no_text_is_read_in_its_other_form(decode):
+    page = "--edge\nContent-Type: text/html\n\n<html><body><a href='https://example.org'><img src='https://example.org/1.png'></a></body></html>\n"
+    found = decode(mail(end=f"{page}--edge--\n").replace(b"multipart/mixed", b"multipart/alternative"), "a.eml")
+    assert (found.status, text_of(found)) == (Status.OK, seeds.SENTENCE)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from transforms import decode
 
 
@@ -52,25 +54,25 @@ def do_badcommit(folder, answer, _):
 def do_bloblink(folder, answer, secret):
     name = f"{'ab' * 32}.png"
     (folder / decode.BLOBS / name).symlink_to(secret)
-    return {**answer, "blobs": [f"blobs/sha256/ab/{name}"]}
+    return _with_blob(folder, answer, f"blobs/sha256/ab/{name}")
 
 
 def do_blobfolderlink(folder, answer, secret):
     (folder / decode.BLOBS).rmdir()
     (folder / decode.BLOBS).symlink_to(Path(secret).parent)
-    return {**answer, "blobs": [Path(secret).name]}
+    return _with_blob(folder, answer, f"blobs/sha256/ab/{Path(secret).name}")
 
 
 def do_blobescape(folder, answer, secret):
     (folder / decode.BLOBS / "escaped").write_text("x")
-    return {**answer, "blobs": ["../escaped"]}
+    return _with_blob(folder, answer, "../escaped")
 
 
 def do_blobother(folder, answer, _):
     """In the place of the picture of another document."""
     name = f"{'ab' * 32}.png"
     (folder / decode.BLOBS / name).write_bytes(b"another picture")
-    return {**answer, "blobs": [f"blobs/sha256/ab/{name}"]}
+    return _with_blob(folder, answer, f"blobs/sha256/ab/{name}")
 
 
 def do_outcome(folder, answer, _):
@@ -119,8 +121,15 @@ def do_brokentexts(folder, answer, _):
 
 
 def do_outside(folder, answer, _):
-    """A text that is said to stand where no memory is."""
-    _rewrite(folder, {"text_documents.arrow": lambda data: data.replace(struct.pack("<i", 36), struct.pack("<i", 1 << 30))})
+    """A text that is said to end far behind the memory that it is in."""
+
+    def change(data):
+        with pa.ipc.open_stream(data) as reader:
+            size = len(reader.read_all()["text"][0].as_py().encode())
+        offsets = data.rindex(struct.pack("<qq", 0, size), 0, data.index(b"outside "))  # they stand before the text itself
+        return data[:offsets] + struct.pack("<qq", 0, 1 << 40) + data[offsets + 16 :]
+
+    _rewrite(folder, {"text_documents.arrow": change})
     return answer
 
 
@@ -188,6 +197,11 @@ def do_letter(folder, answer, secret):
 
 
 VICTIM = "https://trustgraph.ai/doc/00000000-0000-0000-0000-000000000000"
+
+
+def _with_blob(folder, answer, path):
+    """Names a picture in the answer, and in the commit."""
+    return {**_reworded(folder, answer, lambda content: content["blobs"].append([path, 15])), "blobs": [path]}
 
 
 def _reworded(folder, answer, change):

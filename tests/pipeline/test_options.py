@@ -136,6 +136,10 @@ def test_a_switch_takes_a_value_as_in_the_seed_specification(arguments, expected
         (["--limit", "0"], "--limit '0' is not a number of documents: give a whole number from 1 up."),
         (["--limit", "-3"], "--limit '-3' is not a number of documents: give a whole number from 1 up."),
         (["--shards", "10001"], "--shards '10001' is not a number of parts: give a whole number from 1 to 10000."),
+        (
+            ["--document-memory", "99999999999999"],
+            "--document-memory '99999999999999' is not a number of MiB: give a whole number from 1 to 1073741824.",
+        ),
         (["--document-timeout", "nan"], "--document-timeout 'nan' is not a time: give a number of seconds above 0, such as 600."),
         (
             ["--max-failures", "5"],

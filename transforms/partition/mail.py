@@ -49,6 +49,11 @@ def partition_eml(source: Source) -> PartitionedDocument:
     pictures, attachments = _parts(message, body, text if is_html else "")
     with reading(source):
         elements = _body_elements(text, is_html, pictures, source.settings)
+        if is_html and not any(element.text for element in elements if element.picture is None):
+            # A page of nothing but links to pictures, mostly; its other form says what they show.
+            plain = message.get_body(preferencelist=("plain",))
+            if isinstance(plain, EmailMessage):
+                elements = [*_body_elements(_text_of(plain), False, {}, source.settings), *elements]
     warnings = _damage(message, nothing=not elements and not attachments)
     properties = Properties(_header(message, "Subject"), _header(message, "From"), iso_date(_header(message, "Date")))
     return source.partitioned(elements, properties, warnings, attachments=attachments)

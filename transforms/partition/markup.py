@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from transforms.model import Element, PartitionedDocument, Picture, Stage
-from transforms.partition.containers import too_large
+from transforms.partition.containers import corrupt, too_large
 from transforms.partition.elements import from_unstructured
 from transforms.partition.office import conversion
 from transforms.partition.pictures.archives import ArchivePictures
@@ -82,7 +82,20 @@ def partition_rtf(source: Source) -> PartitionedDocument:
         page = folder / "page.html"
         conversion.pandoc(source.path, "rtf", "html", page, embed=source.settings.images)
         elements = html_elements(page.read_text(encoding="utf-8"), source.settings)
-    return source.partitioned(elements)
+    behind = _behind_the_end(source.read())
+    if behind and not elements:
+        raise corrupt("The RTF file is damaged: its groups close before its text begins.")
+    return source.partitioned(elements, warnings=["Its groups close before its end; what stands behind is not read."] if behind else [])
+
+
+def _behind_the_end(rtf: bytes) -> bytes:
+    """What follows on the group that all the rest should be in; pandoc (3.9) reads no further, and refuses a group that does not close."""
+    depth = 0
+    for mark in re.finditer(rb"\\.|[{}]", rtf, re.DOTALL):
+        depth += {b"{": 1, b"}": -1}.get(mark.group(), 0)
+        if mark.group() == b"}" and depth <= 0:
+            return rtf[mark.end() :].strip(b"\0 \r\n\t")
+    return b""
 
 
 def partition_epub(source: Source) -> PartitionedDocument:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from transforms.model import DecodeError, Element, PartitionedDocument
+from transforms.model import DecodeError, Element, PartitionedDocument, Stage
 from transforms.partition import formats
-from transforms.partition.containers import check_members, corrupt
+from transforms.partition.containers import check_members, corrupt, too_large
 from transforms.partition.formats import Format
 from transforms.partition.properties import NOTHING_SAID, Properties
 from transforms.settings import DecodeSettings, Limits
@@ -72,6 +72,9 @@ def reading(source: Source) -> Iterator[None]:
     except DecodeError:
         raise
     except damage as error:
+        if re.search("XML_PARSE_HUGE|MaxAmplification", str(error)):  # libxml2 2.14: it is not damaged, but more than it reads
+            what = "entities that multiply" if "Amplification" in str(error) else "more levels or longer pieces than its parser takes"
+            raise too_large(f"The {source.format.name} file has {what}: {_sentence(error)}.", Stage.PARTITION) from error
         raise corrupt(f"The {source.format.name} file is damaged: {_sentence(error)}.") from error
     except Exception as error:
         # python-docx raises KeyError for a missing part, openpyxl TypeError, oxmsg IndexError …: they say the same of a broken container.

@@ -143,7 +143,7 @@ def write_manifest(output: str, manifest: Mapping[str, Any]) -> None:
     wanted = {part["path"] for dataset in manifest["datasets"].values() for part in dataset["parts"]}
     for dataset in DATASETS:
         for file in list_folder(join(folder, dataset.name)):
-            if f"{dataset.name}/{file.name}" not in wanted:
+            if file.name.startswith("part-") and f"{dataset.name}/{file.name}" not in wanted:
                 delete(join(folder, dataset.name, file.name))
     settle(output)
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"

@@ -7,9 +7,10 @@ from typing import Any
 
 from transforms.model import Element, PartitionedDocument
 from transforms.partition import formats
+from transforms.partition.containers import corrupt
 from transforms.partition.elements import detect_languages, from_unstructured, render_table
 from transforms.partition.office import conversion
-from transforms.partition.office.opendocument import DRAW, PRESENTATION, TABLE, TEXT, page_pictures, paragraph_text
+from transforms.partition.office.opendocument import DRAW, OFFICE, PRESENTATION, TABLE, TEXT, page_pictures, paragraph_text
 from transforms.partition.office.package import left_out, missing_pages, readable_package
 from transforms.partition.pictures.partitioners import register_picture_partitioners
 from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties, read_content
@@ -91,7 +92,10 @@ def partition_odp(source: Source) -> PartitionedDocument:
     """An OpenDocument presentation. unstructured has no partitioner for it; its own rules classify the paragraphs of each slide."""
     with reading(source):
         root = read_content(source.path, "content.xml")
-        pages = list(root.iter(f"{DRAW}page"))
+        body = root.find(f"{OFFICE}body/{OFFICE}presentation")
+        if body is None:
+            raise corrupt("The ODP file is damaged: there is no presentation in it.")
+        pages = list(body.iter(f"{DRAW}page"))
         elements = [element for number, page in enumerate(pages, start=1) for element in _slide(page, number)]
         properties = odf_properties(source.path)
         pictures = list(page_pictures(source.path, pages)) if source.settings.images else []

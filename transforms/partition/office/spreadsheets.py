@@ -13,6 +13,7 @@ from typing import Any
 
 from transforms.model import Element, PartitionedDocument
 from transforms.partition import formats
+from transforms.partition.containers import corrupt
 from transforms.partition.elements import detect_languages, render_table
 from transforms.partition.office import conversion
 from transforms.partition.office.opendocument import OFFICE, STYLE, TABLE, TEXT, page_pictures, paragraph_text
@@ -223,7 +224,9 @@ def _xls_cell(cell: Any, datemode: int) -> str:
 def _ods_tables(path: Path) -> list[Any]:
     root = read_content(path, "content.xml")
     body = root.find(f"{OFFICE}body/{OFFICE}spreadsheet")
-    return [] if body is None else list(body.findall(f"{TABLE}table"))
+    if body is None:
+        raise corrupt("The ODS file is damaged: there is no spreadsheet in it.")
+    return list(body.findall(f"{TABLE}table"))
 
 
 def read_ods(tables: Sequence[Any]) -> list[Sheet]:

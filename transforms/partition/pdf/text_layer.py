@@ -25,7 +25,7 @@ _WORD_MARGIN = 0.185
 """As `partition_pdf` sets it: pdfminer's own, 0.1, puts blanks inside of words ("add (a , b )")."""
 _NO_MEANING = re.compile(r"\(cid:\d+\)|[\ufffd\ue000-\uf8ff]")
 """How pdfminer writes a glyph that its font gives no character, and the code points that mean nothing outside of a font."""
-_BACKWARDS = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]{3}")
+_BACKWARDS = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 """Hebrew, Arabic and their neighbours: pdfminer (20260107) sorts the letters of a line from left to right."""
 _MOSTLY = 0.9
 """Share of such glyphs from which an element is no text."""
@@ -72,7 +72,9 @@ def read_text_layer(pdf: Any, path: Path, geometries: Mapping[int, PageGeometry]
         _read_sideways(found, pdf, path, geometries, Path(folder))
     for number, page in found.items():
         _keep_meaningful(layer, number, page)
-    backwards = [number for number, page in sorted(layer.pages.items()) if any(_BACKWARDS.search(element.text) for element in page)]
+    backwards = [
+        number for number, page in sorted(layer.pages.items()) if sum(len(_BACKWARDS.findall(element.text)) for element in page) >= 10
+    ]
     if backwards:
         layer.warnings.append(
             f"{named_pages(backwards)}: right-to-left text; its letters are in the order in which they stand, from the left."
