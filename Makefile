@@ -153,7 +153,7 @@ SANITIZED = LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-n
 check-kernel-memory: setup
 	KERNEL_FLAGS="-fsanitize=address -fno-omit-frame-pointer -g -O1" $(BIN)/python setup.py -q build --build-base build/sanitized --build-lib build/sanitized/lib
 	$(SANITIZED) $(BIN)/python -c "from transforms.partition.pdf_kernel import tokens; assert 'sanitized' in tokens.__file__, tokens.__file__"
-	$(SANITIZED) $(BIN)/pytest -p no:cacheprovider -o pythonpath=tests/partition/pdf_kernel tests/partition/pdf_kernel $(ARGS)
+	$(SANITIZED) $(BIN)/pytest -p no:cacheprovider --timeout 1800 -o pythonpath=tests/partition/pdf_kernel tests/partition/pdf_kernel $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench $(VENV)-bench-docling build dist $(KERNEL)/*.so *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -128,11 +128,19 @@ def first_difference(plain: Outcome, decoder: Outcome) -> str:
 
 
 def _told(plain: Outcome, decoder: Outcome) -> Pair:
-    return (decoder, decoder) if decoder.error.startswith("DecodeError") and not plain.pieces else (plain, decoder)
+    """With a message about encryption even where `partition()` gives something: what it gives is the cipher or a notice."""
+    nothing = not plain.pieces and (decoder.error.startswith("DecodeError") or not decoder.pieces)
+    return (decoder, decoder) if nothing or "encrypted" in decoder.error else (plain, decoder)
 
 
 def _rescued(plain: Outcome, decoder: Outcome) -> Pair:
     return (decoder, decoder) if decoder.pieces and not plain.pieces else (plain, decoder)
+
+
+def _decoded(plain: Outcome, decoder: Outcome) -> Pair:
+    """`partition()` gives the source of the mail, and the decoder's text stands in it."""
+    is_source = any("MIME-Version:" in piece.text for piece in plain.pieces)
+    return (decoder, decoder) if is_source and _is_subsequence(_characters(decoder.pieces), _characters(plain.pieces)) else (plain, decoder)
 
 
 def _without_pictures(plain: Outcome, decoder: Outcome) -> Pair:

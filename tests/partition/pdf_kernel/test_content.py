@@ -1,6 +1,7 @@
 import logging
 
 import pytest
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pdfminer.pdfinterp import PDFContentParser
@@ -64,7 +65,7 @@ def objects_of_pdfminer(parts):
         return [*found, f"{type(error).__name__}"]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(streams)
 @example([b"BI /W 1 ID abc EI Q", b"1 2 m"])
 @example([b"BI /F /ASCII85Decode ID abc ~> EI Q"])
@@ -80,7 +81,7 @@ def test_objects_of_content_are_pdfminer_s(parts):
     assert [described(item) for item in found] == objects_of_pdfminer(parts)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.sampled_from([part for part in FRAGMENTS if len(part) > 1 and not part.startswith((b"BI", b"ID", b"%"))]), max_size=40))
 def test_usual_content_is_not_handed_back(parts):
     data = b"\n".join(part for part in parts if part not in (b"<<", b">>", b"[", b"]", b"{", b"}", b"(", b"<", b"/"))

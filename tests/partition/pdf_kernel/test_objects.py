@@ -1,6 +1,7 @@
 import io
 
 import pytest
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pdfminer.cmapdb import CMapParser, FileUnicodeMap
@@ -53,7 +54,7 @@ def read_all(parser, method):
     return found
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(texts)
 @example(b"<</Root 1 0 R/ID[<aa><bb>]>>")
 @example(b"<< /A 1 /B >>")
@@ -67,7 +68,7 @@ def test_tokens_and_objects_are_pdfminer_s(data):
     assert read_all(KernelStack(io.BytesIO(data)), "nextobject") == read_all(Stack(io.BytesIO(data)), "nextobject")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(texts)
 @example(b"1 0 R")
 @example(b"R")
@@ -82,7 +83,7 @@ MAPS = (
 MAPS += [b"[<0041> <0042>]"]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.lists(st.sampled_from(MAPS), max_size=40).map(b" ".join))
 @example(b"beginbfchar <0001> <0041> endbfchar beginbfrange <0002> <0005> <0042> <0006> <0007> [<0061> <0062>] endbfrange")
 @example(b"beginbfrange <00> <ff> 1 endbfrange")

@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pdfminer.layout import LTChar, LTTextBox
@@ -87,7 +88,7 @@ def comparable(pages):
     return [page if isinstance(page, str) else [item for item in page if item != "path"] for page in pages]
 
 
-@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(400), suppress_health_check=list(HealthCheck))
 @given(st.lists(wild, min_size=1, max_size=2), wild, st.sampled_from([b"", b"/Rotate 90", b"/Rotate 270", b"/MediaBox[-5 -6.5 600 700]"]))
 @example([[b"(no size) Tj"]], [], b"")
 @example([[b"/F6 12 Tf", b"<00010002> Tj", b"/F1 9 Tf", b"(x) Tj"]], [], b"")
@@ -97,7 +98,7 @@ def test_characters_are_pdfminer_s_to_the_last_bit(parts, form, page):
     assert comparable(characters_of(data, kernel=True)) == comparable(characters_of(data, kernel=False))
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), suppress_health_check=list(HealthCheck))
 @given(st.lists(tame, min_size=1, max_size=2), tame, st.booleans())
 def test_layouts_are_pdfminer_s(parts, form, compressed):
     data = document(parts, form, compressed=compressed)
@@ -166,13 +167,13 @@ def assert_same_layout(characters, box=BOX):
     assert [described(group) for group in found.groups or ()] == [described(group) for group in expected.groups or ()]
 
 
-@settings(max_examples=500, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(500), suppress_health_check=list(HealthCheck))
 @given(st.lists(st.builds(character, words, coordinates, coordinates, extents, extents), max_size=60))
 def test_characters_anywhere_are_grouped_as_by_pdfminer(characters):
     assert_same_layout(characters)
 
 
-@settings(max_examples=100, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), suppress_health_check=list(HealthCheck))
 @given(
     st.integers(1, 12),
     st.integers(1, 12),

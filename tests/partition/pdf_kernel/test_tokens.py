@@ -1,6 +1,7 @@
 import io
 
 import pytest
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pdfminer.psparser import PSEOF, PSBaseParser
@@ -53,7 +54,7 @@ def assert_same(data):
     assert [type(token) for _, token in found] == [type(token) for _, token in expected]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(texts)
 @example(b"(a\\")
 @example(b"<41")
@@ -71,7 +72,7 @@ def test_tokens_are_pdfminer_s(data):
     assert_same(data)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(4080, 4100), texts, st.sampled_from([b" ", b"("]))
 @example(4093, b"\\\r\n)", b"(")
 @example(4094, b"\\\r\n)", b"(")
