@@ -58,10 +58,11 @@ def ended(process: "subprocess.Popen[str]", expect: int = 0) -> str:
 
 
 def flink_arguments(library: Path, output: Path, master: str, run_id: str = "first") -> list[str]:
-    """Of a backfill with two children in one slot."""
+    """Of a backfill with two children in one slot, where a document may wait for as long as a test does."""
     return [
         *("backfill", "--input", str(library), "--output", str(output), "--run-id", run_id, "--started-at", STARTED_AT),
         *("--runner", "FlinkRunner", "--flink_master", master, "--parallelism", "1", "--children", "2"),
+        *("--document-timeout", str(int(WITHIN))),
     ]
 
 
