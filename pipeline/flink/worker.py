@@ -6,6 +6,7 @@ the decoder and all that it needs is installed where the worker runs (`pipeline.
 """
 
 import argparse
+import contextlib
 import logging
 import os
 import select
@@ -66,7 +67,8 @@ def serve_pool(port: int) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.default_int_handler)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    worker_pool_main.main([f"--service_port={port}", f"--container_executable={sys.argv[0]}"])
+    with contextlib.suppress(KeyboardInterrupt):  # between its start and its wait
+        worker_pool_main.main([f"--service_port={port}", f"--container_executable={sys.argv[0]}"])
     return 0
 
 
