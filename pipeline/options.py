@@ -672,7 +672,7 @@ def backfill_parser() -> argparse.ArgumentParser:
         "--flink_master HOST:PORT, the REST address of a cluster, is all that has to be given. The defaults of the rest:\n"
         "--parallelism: all slots of the cluster; --sdk_worker_parallelism: the slots of one TaskManager;\n"
         f"--environment_type: PROCESS with the {DECODER}-worker beside this program (workers on this machine), or\n"
-        "EXTERNAL where --environment_options=external_service_address=HOST:PORT names a worker pool;\n"
+        "EXTERNAL where --environment_config=HOST:PORT names a worker pool;\n"
         "--flink_version: the cluster's; --flink_job_server_jar: the one that make flink-up has built, else Beam's own,\n"
         "downloaded; --streaming: the streaming engine, as all of Flink 2 has (else the batch engine);\n"
         "--number_of_execution_retries: 3 with --streaming, unless the cluster has a restart strategy; without\n"

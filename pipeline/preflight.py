@@ -99,7 +99,8 @@ def check(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
     if not (settings.dry_run and _needs_no_beam(settings, beam_arguments)):
         options = check_beam_arguments(beam_arguments)
         filesystem.configure(options)
-        check_runner(settings.runner, options, validate=not settings.dry_run)
+        # What is submitted to Flink is completed first, from what the cluster is: `pipeline.flink.checks` asks then.
+        check_runner(settings.runner, options, validate=not settings.dry_run and settings.runner != FLINK_RUNNER)
     check_sources(settings)
     if settings.runner in LOCAL_RUNNERS:
         check_decode_tools(settings)
@@ -196,7 +197,6 @@ def check_runner(name: str, options: Any, validate: bool = True) -> None:
       UsageError: it cannot start.
     """
     from apache_beam.options.pipeline_options import StandardOptions
-    from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
     from apache_beam.runners.runner import create_runner
 
     known = list(StandardOptions.KNOWN_RUNNER_NAMES)
@@ -206,7 +206,7 @@ def check_runner(name: str, options: Any, validate: bool = True) -> None:
             f"--runner {name!r} is not known to Beam: " + (f"did you mean {meant}?" if meant else f"use {enumerate_words(known)}.")
         )
     try:
-        runner = create_runner(name)
+        create_runner(name)
         if name in RUNNER_CLIENTS:
             importlib.import_module(RUNNER_CLIENTS[name])
     except (ImportError, AttributeError, ValueError, TypeError) as error:
@@ -214,7 +214,16 @@ def check_runner(name: str, options: Any, validate: bool = True) -> None:
         remedy = f"pip install 'apache-beam[{extra}]=={doctor.version_of('apache-beam')}'." if extra else f"{_tidy(str(error))}."
         raise UsageError(f"--runner {name} is not installed here: {remedy}") from error
     _check_cluster(name, options)
-    errors = PipelineOptionsValidator(options, runner).validate() if validate else []
+    if validate:
+        check_complete(name, options)
+
+
+def check_complete(name: str, options: Any) -> None:
+    """Asks Beam whether the options are complete for a runner, and fit each other. Raises: UsageError."""
+    from apache_beam.options.pipeline_options_validator import PipelineOptionsValidator
+    from apache_beam.runners.runner import create_runner
+
+    errors = PipelineOptionsValidator(options, create_runner(name)).validate()
     if errors:
         raise UsageError(f"--runner {name}: {' '.join(_tidy(error) + '.' for error in errors)}")
 

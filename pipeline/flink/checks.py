@@ -5,9 +5,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from pipeline import preflight
 from pipeline.flink.rest import FlinkError, TaskManager
 from pipeline.flink.submission import Submission, short
-from pipeline.options import enumerate_words
+from pipeline.options import FLINK_RUNNER, enumerate_words
 from pipeline.report.words import counted, size
 from transforms.errors import UsageError
 
@@ -23,7 +24,7 @@ STREAMING_EXCHANGES = 10
 
 
 def check_cluster(submission: Submission, options: Any) -> None:
-    """Checks version, slots, network buffers and the job server against the cluster.
+    """Checks the options against each other, and version, slots, network buffers and the job server against the cluster.
 
     Args:
       options: Beam's `PipelineOptions` of the submission.
@@ -32,6 +33,7 @@ def check_cluster(submission: Submission, options: Any) -> None:
     """
     from apache_beam.options.pipeline_options import FlinkRunnerOptions, SetupOptions
 
+    preflight.check_complete(FLINK_RUNNER, options)
     flink, setup = options.view_as(FlinkRunnerOptions), options.view_as(SetupOptions)
     for name in STAGED_BY_BEAM:
         if getattr(setup, name, None):

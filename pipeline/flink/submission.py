@@ -162,9 +162,12 @@ def write_flink_settings(folder: Path, retries: int) -> None:
 
 def _environment(portable: Any) -> list[str]:
     """How a TaskManager gets its Python workers. Docker, Beam's own default, would need a daemon in each of them."""
-    if portable.environment_type or portable.environment_config:
+    pool = portable.lookup_environment_option("external_service_address")
+    if pool:  # Beam 2.77.0 knows this one, and then fails for want of the other ("expected string … got 'NoneType'")
+        raise UsageError(f"--environment_options=external_service_address={pool} is read by no Beam so far: --environment_config={pool}.")
+    if portable.environment_type:
         return []
-    if any(str(option).startswith("external_service_address=") for option in portable.environment_options or ()):
+    if portable.environment_config:
         return ["--environment_type=EXTERNAL"]
     given = [str(option).partition("=")[0] for option in portable.environment_options or ()]
     return ["--environment_type=PROCESS", *([] if "process_command" in given else [f"--environment_options=process_command={_worker()}"])]
@@ -176,6 +179,6 @@ def _worker() -> str:
     if not program.is_file():
         raise UsageError(
             f"{WORKER} is not beside {sys.executable}: install the package there (pip install), or name the workers with "
-            "--environment_type and --environment_options."
+            "--environment_config."
         )
     return str(program)

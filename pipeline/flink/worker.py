@@ -6,6 +6,7 @@ the decoder and all that it needs is installed where the worker runs (`pipeline.
 """
 
 import argparse
+import contextlib
 import logging
 import os
 import select
@@ -62,9 +63,12 @@ def serve_pool(port: int) -> int:
     """Serves as a worker pool until it is stopped; its workers end with it, whatever the signal, as each watches its parent."""
     from apache_beam.runners.worker import worker_pool_main
 
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))  # how a container is stopped
+    # How a container is stopped, and what Beam's pool heeds; where a shell has started it in the background, that one is ignored, too.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    worker_pool_main.main([f"--service_port={port}", f"--container_executable={sys.argv[0]}"])
+    with contextlib.suppress(KeyboardInterrupt):  # between its start and its wait
+        worker_pool_main.main([f"--service_port={port}", f"--container_executable={sys.argv[0]}"])
     return 0
 
 

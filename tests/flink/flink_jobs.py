@@ -49,6 +49,11 @@ def _heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def _ignore_ctrl_c() -> None:
+    """As a shell has a program do that it starts in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def ended(process: "subprocess.Popen[str]", expect: int = 0) -> str:
     """What a command said, once it is at its end."""
     out, err = process.communicate(timeout=WITHIN)
@@ -58,10 +63,11 @@ def ended(process: "subprocess.Popen[str]", expect: int = 0) -> str:
 
 
 def flink_arguments(library: Path, output: Path, master: str, run_id: str = "first") -> list[str]:
-    """Of a backfill with two children in one slot."""
+    """Of a backfill with two children in one slot, where a document may wait for as long as a test does."""
     return [
         *("backfill", "--input", str(library), "--output", str(output), "--run-id", run_id, "--started-at", STARTED_AT),
         *("--runner", "FlinkRunner", "--flink_master", master, "--parallelism", "1", "--children", "2"),
+        *("--document-timeout", str(int(WITHIN))),
     ]
 
 
@@ -110,7 +116,8 @@ class WorkerPool:
             probe.bind(("localhost", 0))
             port = probe.getsockname()[1]
         with log.open("wb") as stream:
-            process = subprocess.Popen([str(WORKER), "--worker_pool", f"--service_port={port}"], stdout=stream, stderr=stream)
+            command = [str(WORKER), "--worker_pool", f"--service_port={port}"]
+            process = subprocess.Popen(command, stdout=stream, stderr=stream, preexec_fn=_ignore_ctrl_c)
         until(lambda: _listens(port) or process.poll() is not None, "the worker pool listens")
         return cls(f"localhost:{port}", process, log)
 

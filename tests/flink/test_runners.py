@@ -49,7 +49,7 @@ def test_flink(
 
 
 def test_flink_with_a_worker_pool(direct: FinishedRun, cluster: DevelopmentCluster, worker_pool: WorkerPool, tmp_path: Path) -> None:
-    pool = f"--environment_options=external_service_address={worker_pool.address}"
+    pool = f"--environment_config={worker_pool.address}"
     same_bytes(direct, tmp_path / "out", "--runner", "FlinkRunner", "--flink_master", cluster.address, "--streaming", pool)
 
     assert "Starting worker with command" in worker_pool.log.read_text()

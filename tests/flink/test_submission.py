@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions, PortableOptions
+from flink_jobs import WORKER
 
 from pipeline.flink.checks import _check_jar
 from pipeline.flink.probe import Marker, judge, versions_here
 from pipeline.flink.rest import TaskManager
-from pipeline.flink.submission import _retries, children_for, master, short
+from pipeline.flink.submission import _environment, _retries, children_for, master, short
 from pipeline.options import parse_backfill
 from pipeline.preflight import check_beam_arguments
 from transforms.decode_documents import DecodeAhead, DecodeTask
@@ -55,6 +57,20 @@ def test_a_number_of_tries_that_cannot_be_had_is_refused(streaming: bool, given:
     with pytest.raises(UsageError) as refused:
         _retries([f"--number_of_execution_retries={given}"], streaming=streaming, strategy="")
     assert refused.value.sentence == sentence
+
+
+def environment(*arguments: str) -> list[str]:
+    return _environment(PipelineOptions(list(arguments)).view_as(PortableOptions))
+
+
+def test_workers_are_processes_or_those_of_a_pool() -> None:
+    assert environment() == ["--environment_type=PROCESS", f"--environment_options=process_command={WORKER}"]
+    assert environment("--environment_options=process_command=/boot") == ["--environment_type=PROCESS"]
+    assert environment("--environment_config=localhost:50000") == ["--environment_type=EXTERNAL"]
+    assert environment("--environment_type=LOOPBACK") == []
+    with pytest.raises(UsageError) as refused:
+        environment("--environment_options=external_service_address=localhost:50000")
+    assert refused.value.sentence.endswith("is read by no Beam so far: --environment_config=localhost:50000.")
 
 
 def test_a_cluster_has_to_be_named() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 from apache_beam.portability.api import beam_provision_api_pb2
+from flink_jobs import WorkerPool
 from google.protobuf import struct_pb2
 
 from pipeline.flink.worker import worker_environment
@@ -69,3 +70,12 @@ def test_a_worker_without_a_runner_says_what_is_missing() -> None:
 
     assert done.returncode == 2
     assert "--id and --provision_endpoint are missing" in done.stderr
+
+
+def test_a_worker_pool_stops_when_its_container_does(tmp_path: Path) -> None:
+    """Also where Ctrl-C is ignored."""
+    pool = WorkerPool.start(tmp_path / "pool.log")
+
+    pool.stop()
+
+    assert pool.process.returncode == 0

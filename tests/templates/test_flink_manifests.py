@@ -90,7 +90,7 @@ def test_the_submitters_arguments_are_options_and_fit_the_cluster() -> None:
     settings, beam = options.parse_backfill(submitter["args"][1:])
     assert settings.runner == options.FLINK_RUNNER
     assert f"--flink_master={CLUSTER['metadata']['name']}-rest:8081" in beam
-    assert f"--environment_options=external_service_address=localhost:{POOL_PORT}" in beam
+    assert f"--environment_config=localhost:{POOL_PORT}" in beam
     assert str(settings.children) == workers["resources"]["limits"]["cpu"]
     assert CLUSTER["spec"]["flinkConfiguration"]["taskmanager.numberOfTaskSlots"] == "1"
 
