@@ -37,8 +37,8 @@ BARE = "0b0f0c1e-aaaa-bbbb-cccc-000000000001"
 
 
 def rows_by_id(run: FinishedRun, dataset: str) -> dict[str, dict[str, Any]]:
-    """Without what names the source's place and the time that it took."""
-    own = ("source_uri", "seconds", "peak_memory_mb", "title") if dataset == "documents" else ("source_uri",)
+    """Without the place of the source and the time that it took; and of what is not read to its end the type is only what was said."""
+    own = ("source_uri", "seconds", "peak_memory_mb", "title", "mime_type") if dataset == "documents" else ("source_uri",)
     rows = run.rows(dataset)
     keyed = {row.get("id") or row["document_id"]: {name: value for name, value in row.items() if name not in own} for row in rows}
     assert len(keyed) == len(rows)
