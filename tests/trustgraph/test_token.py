@@ -101,5 +101,5 @@ def test_the_token_follows_no_redirect(ask: Callable[[Gateway], object]) -> None
         finally:
             other.shutdown()
             server.shutdown()
-    assert str(refused.value) == f"{url} does not answer as TrustGraph's gateway does (status 307)"
+    assert str(refused.value) == f"what answers at {url} is not TrustGraph's gateway (status 307)"
     assert asked == []

@@ -123,7 +123,7 @@ class IncompleteError(GatewayError):
 
 
 def _not_a_gateway(url: str, status: int) -> NotAGatewayError:
-    return NotAGatewayError(f"{url} does not answer as TrustGraph's gateway does (status {status})")
+    return NotAGatewayError(f"what answers at {url} is not TrustGraph's gateway (status {status})")
 
 
 def attempts_at(error: GatewayError, backoff: Backoff) -> int:
@@ -636,7 +636,7 @@ class Socket:
         try:
             return cast(dict[str, Any], json.loads(message))
         except ValueError:
-            raise NotAGatewayError(f"{self._url} does not answer as TrustGraph's gateway does") from None
+            raise NotAGatewayError(f"what answers at {self._url} is not TrustGraph's gateway") from None
 
 
 class TriplesImport:
