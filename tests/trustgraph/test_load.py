@@ -126,7 +126,7 @@ def test_a_second_load_sends_nothing_and_one_that_looks_again_finds_all_there(li
     told = load(library, run)
     assert "14 documents of the run (14 documents brought before): 0 documents added to the library, 0 there already" in told
     told = load(library, run, "--again")
-    assert "0 documents added to the library, {len(tree(run))} there already and equal, {len(run.quads())} quads" in told
+    assert f"0 documents added to the library, {len(tree(run))} there already and equal, {len(run.quads())} quads" in told
     assert (found_library(library), found_graph(library, run)) == before
 
 
