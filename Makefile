@@ -11,6 +11,7 @@ FOLDER  ?= $(LIBRARY)
 MOMENTS ?= 20
 N       ?= 2000
 SEED    ?= 1
+TRUSTGRAPH ?= 2.11.1
 
 BIN      = $(VENV)/bin
 STAMPS   = $(VENV)/stamps
@@ -19,6 +20,7 @@ PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
 .PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf
+.PHONY: trustgraph-up trustgraph-down test-trustgraph trustgraph-tools
 .PHONY: check-kernel-memory fuzz soak clean
 
 backfill: setup
@@ -45,6 +47,25 @@ test-flink: setup flink-tools
 
 flink-tools:
 	@sh requirements/debian.sh requirements/debian-flink.txt
+
+# A TrustGraph on this machine, without language models: what it is made of is brought once, to ~/.cache/universal-decoder.
+# TRUSTGRAPH=2.9.12 takes the last version that TrustGraph's own streaming decoder runs with. trustgraph-down ARGS=--wipe deletes its data.
+trustgraph-up: setup trustgraph-tools
+	$(STACK) up --version $(TRUSTGRAPH) $(ARGS)
+
+trustgraph-down:
+	$(STACK) down --version $(TRUSTGRAPH) $(ARGS)
+
+# Starts one of its own, and needs none that runs. Not in parallel: it has 1 GB, and the tests kill its gateway.
+test-trustgraph: setup trustgraph-tools
+	$(STACK) fetch --version $(TRUSTGRAPH)
+	TRUSTGRAPH=$(TRUSTGRAPH) $(BIN)/pytest -m trustgraph --durations=0 $(ARGS)
+
+STACK = PYTHONPATH=.:tests/object_store $(BIN)/python tests/trustgraph/stack.py
+
+# Debian would start a broker for all of the machine at once: not in runlevel 1.
+trustgraph-tools:
+	@RUNLEVEL=1 sh requirements/debian.sh requirements/debian-trustgraph.txt
 
 # Thousands of broken documents, and ten thousand small ones, through the real job: see the programs' first lines.
 fuzz: setup
@@ -84,7 +105,7 @@ lock: setup
 	$(BIN)/uv pip compile --quiet setup.py $(LOCKING) --override requirements/light-overrides.txt --python-version 3.11.2 -o requirements/light.txt
 	$(BIN)/uv pip compile --quiet setup.py $(LOCKING) --python-version 3.11.7 -o requirements/full.txt
 
-LOCKING  = --extra build --extra aws --extra test --extra lint --python-platform x86_64-manylinux_2_28 --generate-hashes --no-annotate --no-header
+LOCKING  = --extra build --extra aws --extra trustgraph --extra test --extra lint --python-platform x86_64-manylinux_2_28 --generate-hashes --no-annotate --no-header
 
 dist: setup
 	$(PIP) install --quiet build==1.6.1

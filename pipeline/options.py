@@ -466,7 +466,7 @@ def backfill_parser() -> argparse.ArgumentParser:
 
     group = parser.add_argument_group(
         "a TrustGraph library",
-        f"documents of a librarian, as a source of its own or besides others; the gateway's token comes from {TOKEN_VARIABLE} or a file",
+        f"the documents of a librarian; the gateway's token comes from {TOKEN_VARIABLE} in the environment, or from a file",
     )
     group.add_argument(
         "--librarian",

@@ -52,6 +52,11 @@ class Server:
             assert time.monotonic() < until, "the server does not answer"
             time.sleep(0.1)
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def kill(self) -> None:
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)

@@ -31,7 +31,7 @@ def test_the_first_source_without_anything_is_told(tmp_path: Path, store: Any) -
     (tmp_path / "a.pdf").write_bytes(b"1")
     (tmp_path / "broken").symlink_to("nowhere")
     good = str(tmp_path / "a.pdf")
-    assert sentence([], []) == "There is nothing to decode: give --input or --references."
+    assert sentence([], []) == "There is nothing to decode: give --input, --references or --librarian."
     assert sentence([good, "/none"], []) == "There is no file or folder /none."
     assert sentence([good, str(tmp_path / "b*")], []) == (
         f"{(tmp_path / 'broken').as_uri()} is a link whose file cannot be read: no such file or directory."

@@ -65,8 +65,14 @@ def example(name: str) -> str:
 
 
 def test_a_template_with_every_parameter_is_a_command_that_is_understood(main: ModuleType) -> None:
-    places = {"input": "gs://bucket/library/**", "references": "gs://bucket/r.jsonl", "output": "gs://bucket/out"}
-    values = {name.replace("-", "_"): places.get(name) or example(name) for name in options().keys() - NOT_OF_A_TEMPLATE}
+    places = {
+        "input": "gs://bucket/library/**",
+        "references": "gs://bucket/r.jsonl",
+        "output": "gs://bucket/out",
+        "librarian": "http://gateway",
+    }
+    meant = options().keys() - NOT_OF_A_TEMPLATE - {"librarian-store"}  # instead of librarian
+    values = {name.replace("-", "_"): places.get(name) or example(name) for name in meant}
     for name, value in values.items():
         assert all(re.search(expression, value) for expression in PARAMETERS[name].get("regexes", ())), name
 
@@ -77,6 +83,8 @@ def test_a_template_with_every_parameter_is_a_command_that_is_understood(main: M
     settings, beam = parse_backfill(command[1:])
     assert (settings.runner, settings.no_wait, settings.force, settings.decode.images) == ("DataflowRunner", True, False, True)
     assert settings.inputs == ("gs://bucket/library/**",)
+    assert settings.library is not None
+    assert (settings.library.place, settings.library.kinds) == ("http://gateway", ("4",))
     assert beam == ["--runner=DataflowRunner", "--sdk_container_image=image", "--region=europe-west1"]
     check_beam_arguments(beam)
 

@@ -20,7 +20,7 @@ from transforms.references.listing import MissingInput, kind_of, local_version, 
 from transforms.references.manifest_files import read_inline
 from transforms.storage import s3
 from transforms.storage.filesystem import missing_file_system, open_read, reason_of
-from transforms.trustgraph.gateway import ATTEMPTS, DocumentUnknownError, GatewayError, UnreachableError
+from transforms.trustgraph.gateway import ATTEMPTS, DocumentUnknownError, GatewayError, UnreachableError, attempts_at
 from transforms.trustgraph.library import GatewayAccess, Place, parse_document_uri
 
 CHUNK_BYTES = 1 << 20
@@ -132,7 +132,7 @@ def _fetch_streamed(
             raise _failed(f"{place.document_id} is gone from workspace {place.workspace} since it was listed.") from error
         except GatewayError as error:
             lost = isinstance(error, UnreachableError)
-            if not error.may_pass or attempt >= backoff.attempts or (lost and gateway.is_lost):
+            if not error.may_pass or attempt >= attempts_at(error, backoff) or (lost and gateway.is_lost):
                 gateway.is_lost = lost
                 tried = f" (tried {attempt} times)" if attempt > 1 else ""
                 raise _failed(f"{place.document_id} cannot be read: {error}{tried}.") from error

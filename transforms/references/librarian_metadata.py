@@ -87,7 +87,7 @@ def _triples(row: Mapping[str, Any]) -> Iterator[list[str]]:
         try:
             yield _triple(triple, document_id)
         except ValueError as error:
-            raise ValueError(f"triple {number} of its RDF {str(error).removeprefix('triple 1: ')}") from error
+            raise ValueError(f"triple {number} of its RDF: {str(error).removeprefix('triple 1: ')}") from error
     yield from _known(f"<{PREFIXES['schema']}keywords>", *(row.get("tags") or ()))
     yield from _known(f"<{PREFIXES['rdfs']}comment>", row.get("comments"))
     if time := row.get("time"):
@@ -105,9 +105,10 @@ def _known(predicate: str, *texts: Any) -> Iterator[list[str]]:
 
 
 def _triple(triple: Mapping[str, Any], document_id: str) -> list[str]:
-    parts = {name: triple.get(name) for name in "spo"}
-    if _text(parts["s"]) == document_id:
-        parts["s"] = None  # the document, whatever its id is
+    # Subject and predicate by what they say: TrustGraph's client sends the Uri of its own `trustgraph.api` as a literal (2.9.12, 2.11.1).
+    subject, predicate = _text(triple.get("s")), _text(triple.get("p"))
+    about = None if subject == document_id else subject  # the document, whatever its id is
+    parts: dict[str, Any] = {"s": about, "p": predicate, "o": triple.get("o")}
     try:
         (found,) = json.loads(canonical_metadata([parts]))
     except ValueError:

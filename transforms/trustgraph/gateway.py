@@ -50,6 +50,9 @@ PART_BYTES = 5 << 20
 LISTED_AT_MOST = 5000
 """Rows, children included, after which `list-documents` ends without a word (2.8 to 2.11.1: the first page of the Cassandra driver)."""
 
+FAILED_ATTEMPTS = 2
+"""Of a request that TrustGraph itself says has failed: it has tried its bucket for 32 s by then, and kept all others waiting."""
+
 _PASSING_STATUS = frozenset({408, 429, 500, 502, 503, 504})
 _PASSING_ERRORS = frozenset({"unexpected-error", "gateway-error", "error"})
 
@@ -94,7 +97,7 @@ class OperationFailedError(GatewayError):
         self.kind = kind
         """`request-error`, `unexpected-error` or `gateway-error`."""
         self.answer = message
-        self.may_pass = kind in _PASSING_ERRORS
+        self.may_pass = kind in _PASSING_ERRORS and "NoSuchKey" not in message  # a document whose blob is missing stays so
 
 
 class DocumentUnknownError(OperationFailedError):
@@ -117,6 +120,11 @@ class IncompleteError(GatewayError):
     """A stream of a document that ended early, or gave more than it had announced."""
 
     may_pass = True
+
+
+def attempts_at(error: GatewayError, backoff: Backoff) -> int:
+    """How often a request that failed so is tried in all, where it may pass."""
+    return min(FAILED_ATTEMPTS, backoff.attempts) if isinstance(error, OperationFailedError) else backoff.attempts
 
 
 def _raise_failure(error: Any) -> NoReturn:
@@ -155,9 +163,11 @@ class Token:
         raise TypeError("A token is not pickled: each process reads it from its own environment or file.")
 
 
-def read_token(file: str = "") -> Token:
+def read_token(file: str = "", option: str = "--librarian-token-file") -> Token:
     """The token, from a file if one is named, else from the environment.
 
+    Args:
+      option: that names the file, for the sentence.
     Raises:
       UsageError: there is none, or it cannot be one.
     """
@@ -173,7 +183,9 @@ def read_token(file: str = "") -> Token:
         text = os.environ.get(TOKEN_VARIABLE, "").strip()
         place = f"The environment variable {TOKEN_VARIABLE}"
         if not text:
-            raise UsageError(f"The gateway wants a token: put it into the environment as {TOKEN_VARIABLE}, or into a file that is named.")
+            raise UsageError(
+                f"The gateway wants a token: put it into the environment as {TOKEN_VARIABLE}, or into a file that {option} names."
+            )
     if not text or not text.isascii() or not text.isprintable() or " " in text:
         raise UsageError(f"{place} holds no token: it must be one word.")
     return Token(text)
@@ -268,7 +280,7 @@ class Gateway:
             try:
                 return self._call_once(service, body)
             except GatewayError as error:
-                if not reads or not error.may_pass or attempt >= self._backoff.attempts:
+                if not reads or not error.may_pass or attempt >= attempts_at(error, self._backoff):
                     raise
             self._backoff.wait(attempt)
             attempt += 1
