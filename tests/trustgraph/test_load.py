@@ -26,6 +26,13 @@ pytestmark = pytest.mark.trustgraph
 PATIENCE = 120.0
 
 
+@pytest.fixture
+def library(library: LibraryOfTest) -> LibraryOfTest:
+    """With a graph beside it, and a chunker."""
+    library.stack.add_workspace(library.workspace).close()
+    return library
+
+
 def target(library: LibraryOfTest) -> list[str]:
     return ["--gateway", library.stack.url, "--workspace", library.workspace]
 
