@@ -425,23 +425,25 @@ class Stack:
 
 
 def _start_flow(workspace: Gateway) -> None:
-    """The blueprint of the tests as the flow `default`, and a query that it answers."""
-    blueprint = (HERE / "flow-blueprint.json").read_text()
-    value = {"type": "flow-blueprint", "key": "stores", "value": blueprint}
+    """The blueprint of the tests as the flow `default`, until it answers a query."""
+    value = {"type": "flow-blueprint", "key": "stores", "value": (HERE / "flow-blueprint.json").read_text()}
     workspace.call("config", {"operation": "put", "values": [value]}, reads=True)
-    if FLOW not in workspace.call("flow", {"operation": "list-flows"}, reads=True).get("flow-ids", ()):
-        with contextlib.suppress(GatewayError):  # its answer may come too late to be seen
-            workspace.call("flow", {"operation": "start-flow", "flow-id": FLOW, "blueprint-name": "stores", "description": "of the tests"})
-    deadline = time.monotonic() + 60
+    request = {"operation": "start-flow", "flow-id": FLOW, "blueprint-name": "stores", "description": "of the tests"}
+    deadline = time.monotonic() + UP_WITHIN
+    asked = 0.0
     while True:
         try:
             workspace.query_triples(limit=1, flow=FLOW)
-        except GatewayError:  # of a flow that is not there yet, which is no failure that passes by itself
+        except GatewayError:  # of a flow that is not there yet
             if time.monotonic() > deadline:
                 raise
-            time.sleep(0.2)
         else:
             return
+        if time.monotonic() > asked + 10:  # a request may be lost, as long as the service behind it comes up
+            asked = time.monotonic()
+            with contextlib.suppress(GatewayError):  # there already, or answered too late to be seen
+                workspace.call("flow", request)
+        time.sleep(0.2)
 
 
 @contextlib.contextmanager

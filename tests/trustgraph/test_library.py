@@ -15,8 +15,10 @@ from runs import SAMPLES, STARTED_AT, FinishedRun, backfill, start
 from stack import HERE, TOKEN, Stack
 
 from transforms.decode_documents import DecodeTask
+from transforms.errors import UsageError
 from transforms.model import DecodeError, Status
 from transforms.partition.formats import by_extension
+from transforms.references.librarian import check_library
 from transforms.references.listing import MissingInput
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import s3
@@ -29,7 +31,7 @@ from transforms.trustgraph.gateway import (
     TokenRefusedError,
     UnreachableError,
 )
-from transforms.trustgraph.library import GatewayAccess, Place, document_uri
+from transforms.trustgraph.library import GatewayAccess, Library, Place, document_uri
 
 pytestmark = pytest.mark.trustgraph
 TEXTS = 120
@@ -37,8 +39,8 @@ BARE = "0b0f0c1e-aaaa-bbbb-cccc-000000000001"
 
 
 def rows_by_id(run: FinishedRun, dataset: str) -> dict[str, dict[str, Any]]:
-    """Without what names the source's place and the time that it took."""
-    own = ("source_uri", "seconds", "peak_memory_mb", "title") if dataset == "documents" else ("source_uri",)
+    """Without the place of the source and the time that it took; and of what is not read to its end the type is only what was said."""
+    own = ("source_uri", "seconds", "peak_memory_mb", "title", "mime_type") if dataset == "documents" else ("source_uri",)
     rows = run.rows(dataset)
     keyed = {row.get("id") or row["document_id"]: {name: value for name, value in row.items() if name not in own} for row in rows}
     assert len(keyed) == len(rows)
@@ -384,36 +386,36 @@ def test_a_document_whose_bytes_are_lost_is_asked_for_once(library: LibraryOfTes
 
 
 def test_what_cannot_be_asked_for_a_library_is_said_in_a_sentence_before_any_work(
-    library: LibraryOfTest, stack: Stack, tmp_path: Path
+    library: LibraryOfTest, stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.add("urn:doc:a", "A text.")
-    output = tmp_path / "out"
+    refused = (
+        f"The gateway {stack.url} refuses the token (auth failure): give one that may read the documents of workspace {library.workspace}."
+    )
+    told = library.run("backfill", *library.source, "--output", tmp_path / "out", expect=2, TRUSTGRAPH_TOKEN="tg_wrong")
+    assert told == f"universal-decoder: {refused}\n"
+    assert not (tmp_path / "out").exists()
 
-    def said(url: str = stack.url, workspace: str = library.workspace, **environment: str) -> str:
-        return library.run("backfill", "--librarian", url, "--workspace", workspace, "--output", output, expect=2, **environment)
+    def said(url: str = stack.url, workspace: str = library.workspace, token: str = TOKEN, store: str = "") -> str:
+        monkeypatch.setenv("TRUSTGRAPH_TOKEN", token)
+        with pytest.raises(UsageError) as error:
+            check_library(Library(gateway=None if store else GatewayAccess(url), store=store, workspace=workspace))
+        return error.value.sentence
 
-    assert said(TRUSTGRAPH_TOKEN="tg_wrong") == (
-        f"universal-decoder: The gateway {stack.url} refuses the token (auth failure): give one that may read the documents of workspace "
-        f"{library.workspace}.\n"
-    )
-    assert said(TRUSTGRAPH_TOKEN="") == (
-        "universal-decoder: The gateway wants a token: put it into the environment as TRUSTGRAPH_TOKEN, or into a file that "
-        "--librarian-token-file names.\n"
-    )
-    assert said(workspace="nosuch") == (
-        f"universal-decoder: The gateway {stack.url} knows no workspace nosuch: give the right one with --workspace.\n"
-    )
+    assert said(token="tg_wrong") == refused
+    assert said(workspace="nosuch") == f"The gateway {stack.url} knows no workspace nosuch: give the right one with --workspace."
     assert said(url="http://127.0.0.1:9") == (
-        "universal-decoder: The gateway http://127.0.0.1:9 cannot be reached: connection refused: is it running, and is the address "
-        "right?\n"
+        "The gateway http://127.0.0.1:9 cannot be reached: connection refused: is it running, and is the address right?"
     )
-    s3 = stack.settings["s3_endpoint"]
-    assert said(url=s3) == f"universal-decoder: {s3} does not answer as TrustGraph's gateway does (status 405).\n"
-    store = ["--librarian-store", f"cassandra://{stack.settings['cassandra']}:9", "--output", output]
-    assert "cannot be read" in library.run("backfill", *store, expect=2)
-    missing = ["--librarian-store", f"{stack.store}?bucket=nosuch", "--output", output]
-    assert "The bucket nosuch of the library cannot be read" in library.run("backfill", *missing, expect=2)
-    assert not output.exists()
+    s3_endpoint = stack.settings["s3_endpoint"]
+    assert said(url=s3_endpoint) == f"What answers at {s3_endpoint} is not TrustGraph's gateway (status 405)."
+    cassandra = stack.settings["cassandra"]
+    assert said(store=f"{stack.store}/nosuch") == f"{stack.store}/nosuch cannot be read: Keyspace 'nosuch' does not exist."
+    assert said(store="cassandra://no.such.invalid") == (
+        "cassandra://no.such.invalid cannot be read: no address is known of no.such.invalid."
+    )
+    assert said(store=f"cassandra://{cassandra}:9").startswith(f"cassandra://{cassandra}:9 cannot be read: ")
+    assert said(store=f"{stack.store}?bucket=nosuch").startswith("The bucket nosuch of the library cannot be read: ")
 
 
 def test_the_token_is_in_nothing_that_is_written_or_said(library: LibraryOfTest, tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ name them as such, and they are read as any object on S3. Tables and bucket as T
 """
 
 import calendar
+import logging
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import Any
 
@@ -58,7 +60,7 @@ def _check_bucket(bucket: str) -> None:
 def _session(library: Library) -> Iterator[Any]:
     """A session in the librarian's keyspace; with a name and a password it is encrypted, as TrustGraph's own is."""
     try:
-        from cassandra import DriverException
+        from cassandra import DriverException, UnresolvableContactPoints
         from cassandra.auth import PlainTextAuthProvider
         from cassandra.cluster import Cluster, NoHostAvailable
     except ImportError:
@@ -67,33 +69,35 @@ def _session(library: Library) -> Iterator[Any]:
         ) from None
     import ssl
 
+    logging.getLogger("cassandra").setLevel(logging.CRITICAL)  # it logs the stack of each attempt, of which the last is raised
     address = store_address(library.store)
     user, password = os.environ.get("CASSANDRA_USERNAME", ""), os.environ.get("CASSANDRA_PASSWORD", "")
     secured: dict[str, Any] = (
         {"auth_provider": PlainTextAuthProvider(user, password), "ssl_context": ssl.create_default_context()} if user and password else {}
     )
-    cluster = Cluster(list(address.hosts), port=address.port, connect_timeout=CONNECT_TIMEOUT, **secured)
-    try:
-        session = cluster.connect(address.keyspace)
-        session.default_timeout = REQUEST_TIMEOUT
-        yield session
-    except NoHostAvailable as error:
-        raise MissingInput(f"{library.store} cannot be read: {_cause(error)}.") from error
-    except DriverException as error:  # of a request: a table that is not there, a time-out
-        raise MissingInput(f"{library.store} cannot be read: {_one_line(error)}.") from error
-    finally:
-        cluster.shutdown()
+    with ExitStack() as stack:
+        try:
+            cluster = Cluster(list(address.hosts), port=address.port, connect_timeout=CONNECT_TIMEOUT, **secured)
+            stack.callback(cluster.shutdown)
+            session = cluster.connect()
+            session.default_timeout = REQUEST_TIMEOUT
+            session.set_keyspace(address.keyspace)
+            yield session
+        except UnresolvableContactPoints as error:
+            raise MissingInput(f"{library.store} cannot be read: no address is known of {' or '.join(address.hosts)}.") from error
+        except (NoHostAvailable, DriverException) as error:
+            raise MissingInput(f"{library.store} cannot be read: {_cause(error)}.") from error
 
 
 def _cause(error: Any) -> str:
-    """What the first host has said."""
+    """The server's own words, or what kept the first host from having any."""
     reasons = list(error.errors.values()) if isinstance(getattr(error, "errors", None), Mapping) else []
     reason = reasons[0] if reasons else error
-    return str(reason.strerror).lower() if isinstance(reason, OSError) and reason.strerror else _one_line(reason)
-
-
-def _one_line(error: object) -> str:
-    return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+    if isinstance(reason, OSError) and reason.strerror:
+        return str(reason.strerror).lower()
+    text = " ".join(str(reason).split())
+    said = re.search(r'message="(.*?)"', text)
+    return (said[1] if said else text)[:200].rstrip(".") or type(error).__name__
 
 
 def _rows(session: Any, workspace: str) -> Iterator[dict[str, Any]]:

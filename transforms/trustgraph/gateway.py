@@ -122,6 +122,10 @@ class IncompleteError(GatewayError):
     may_pass = True
 
 
+def _not_a_gateway(url: str, status: int) -> NotAGatewayError:
+    return NotAGatewayError(f"what answers at {url} is not TrustGraph's gateway (status {status})")
+
+
 def attempts_at(error: GatewayError, backoff: Backoff) -> int:
     """How often a request that failed so is tried in all, where it may pass."""
     return min(FAILED_ATTEMPTS, backoff.attempts) if isinstance(error, OperationFailedError) else backoff.attempts
@@ -290,7 +294,10 @@ class Gateway:
 
         try:
             answer = self._session().post(
-                f"{self.url}{API}/{service}", json={**body, "workspace": self.workspace}, timeout=(CONNECT_TIMEOUT, self._timeout)
+                f"{self.url}{API}/{service}",
+                json={**body, "workspace": self.workspace},
+                timeout=(CONNECT_TIMEOUT, self._timeout),
+                allow_redirects=False,  # the token is for this address
             )
         except requests.Timeout:
             raise UnreachableError(f"the gateway {self.url} does not answer in time") from None
@@ -306,13 +313,13 @@ class Gateway:
         except ValueError:
             content = None
         if not isinstance(content, dict):
-            raise NotAGatewayError(f"{self.url} does not answer as TrustGraph's gateway does (status {status})")
+            raise _not_a_gateway(self.url, status)
         if content.get("error"):
             if status == 404 and content["error"] == "unknown kind":
                 raise NotAGatewayError(f"the gateway {self.url} does not know this request")
             _raise_failure(content["error"])
         if status != 200:
-            raise NotAGatewayError(f"{self.url} does not answer as TrustGraph's gateway does (status {status})")
+            raise _not_a_gateway(self.url, status)
         return content
 
     def _session(self) -> Any:
@@ -629,7 +636,7 @@ class Socket:
         try:
             return cast(dict[str, Any], json.loads(message))
         except ValueError:
-            raise NotAGatewayError(f"{self._url} does not answer as TrustGraph's gateway does") from None
+            raise NotAGatewayError(f"what answers at {self._url} is not TrustGraph's gateway") from None
 
 
 class TriplesImport:
@@ -645,8 +652,20 @@ class TriplesImport:
 
 
 def _open(stack: ExitStack, url: str, path: str) -> Any:
-    """Opens a websocket below `/api/v1` of a gateway, that the stack closes."""
-    from websockets.sync.client import connect
+    """Opens a websocket below `/api/v1` of a gateway, that the stack closes. Follows no redirect: the token is for this address."""
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import ClientConnection, connect
+
+    class Unredirected(ClientConnection):  # type: ignore[misc]
+        """`connect` follows a redirect that it knows by this exception (websockets 17.4), and has no option not to."""
+
+        def handshake(self, *arguments: Any, **options: Any) -> None:
+            try:
+                super().handshake(*arguments, **options)
+            except InvalidStatus as error:
+                if 300 <= error.response.status_code < 400:
+                    raise _not_a_gateway(url, error.response.status_code) from None
+                raise
 
     with _told(url):
         return stack.enter_context(
@@ -659,6 +678,7 @@ def _open(stack: ExitStack, url: str, path: str) -> Any:
                 max_queue=4,  # frames of 1.4 MiB
                 logger=_SILENT,
                 user_agent_header=None,
+                create_connection=Unredirected,
             )
         )
 
@@ -678,7 +698,7 @@ def _told(url: str, passing: tuple[type[Exception], ...] = ()) -> Iterator[None]
             raise TokenRefusedError("auth failure") from None
         if status in _PASSING_STATUS:
             raise UnreachableError(f"the gateway {url} answers {status}") from None
-        raise NotAGatewayError(f"{url} does not answer as TrustGraph's gateway does (status {status})") from None
+        raise _not_a_gateway(url, status) from None
     except ConnectionClosed as error:
         raise UnreachableError(
             f"the gateway {url} has closed the connection ({error.rcvd.code if error.rcvd else 'without a word'})"
