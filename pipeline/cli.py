@@ -180,7 +180,8 @@ def load(argv: Sequence[str]) -> int:
     _log_to_stderr()
     from pipeline import preflight
 
-    beam_options = preflight.check_beam_arguments(beam_arguments)  # first, as it has Beam imported without its warnings
+    # First, as it has Beam imported without its warnings.
+    beam_options = preflight.check_beam_arguments(beam_arguments, options.load_parser())
     from pipeline import load as loading
 
     return loading.main(settings, beam_options, _console())

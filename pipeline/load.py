@@ -21,7 +21,7 @@ from pipeline.report.words import counted, printable, span_of_time
 from pipeline.run import cause, choose_runner
 from transforms.backoff import Backoff
 from transforms.errors import ExitCode, JobFailed, UsageError
-from transforms.load_run import REPORT, LoadRun
+from transforms.load_run import REPORT, TOKEN_OPTION, LoadRun
 from transforms.storage import filesystem
 from transforms.trustgraph.gateway import CHECK_ATTEMPTS, Gateway, GatewayError, Token, read_token
 from transforms.trustgraph.run_documents import json_line, shards_of
@@ -36,7 +36,7 @@ LETTERS_SHOWN = 5
 def main(settings: LoadSettings, options: PipelineOptions, console: Console) -> int:
     """Loads and tells; the exit code says whether too much of it failed. Raises: CommandError."""
     run = open_run_at(settings.run)
-    check_gateway(settings, read_token(settings.token_file or ""))
+    check_gateway(settings, read_token(settings.token_file or "", TOKEN_OPTION))
     task = load_task(settings, run)
     started = time.monotonic()
 

@@ -116,14 +116,17 @@ def _needs_no_beam(settings: BackfillSettings, beam_arguments: Sequence[str]) ->
 # --- Beam's options ----------------------------------------------------------------------------------------------------------------------
 
 
-def check_beam_arguments(arguments: Sequence[str]) -> Any:
+def check_beam_arguments(arguments: Sequence[str], command: argparse.ArgumentParser | None = None) -> Any:
     """Checks the arguments that are not the decoder's own.
 
+    Args:
+      command: the parser of the command that was given; default: that of `backfill`.
     Returns:
       Beam's `PipelineOptions` of them.
     Raises:
       UsageError: Beam does not know one either, refuses its value, or it is one that this job must not run with.
     """
+    command = command or backfill_parser()
     logging.disable(logging.WARNING)  # Beam 2.77 warns at its import of each cloud's file system that is not installed
     from apache_beam.options.pipeline_options import PipelineOptions, _BeamArgumentParser
 
@@ -138,10 +141,10 @@ def check_beam_arguments(arguments: Sequence[str]) -> Any:
         group._add_argparse_args(parser)
     for flag in set(JOB_SERVER_FLAGS) - set(parser_flags(parser)):
         parser.add_argument(flag, nargs="?", const="true")
-    _refuse_unknown(arguments, parser)
+    _refuse_unknown(arguments, parser, command)
     found, rest = parser.parse_known_args(list(arguments))
     if rest:
-        raise UsageError(unknown_argument(rest[0], (), backfill_parser().prog))
+        raise UsageError(unknown_argument(rest[0], (), command.prog))
     _refuse_harmful(found)
     return PipelineOptions(list(arguments), save_main_session=False)
 
@@ -152,8 +155,8 @@ def _tidy(message: str) -> str:
     return text.rstrip(".")
 
 
-def _refuse_unknown(arguments: Sequence[str], parser: argparse.ArgumentParser) -> None:
-    own, beams = parser_flags(backfill_parser()), parser_flags(parser)
+def _refuse_unknown(arguments: Sequence[str], parser: argparse.ArgumentParser, command: argparse.ArgumentParser) -> None:
+    own, beams = parser_flags(command), parser_flags(parser)
     spelled = {flag.replace("_", "-"): flag for flag in own}
     for argument in arguments:
         flag = argument.partition("=")[0]
@@ -161,7 +164,7 @@ def _refuse_unknown(arguments: Sequence[str], parser: argparse.ArgumentParser) -
             continue
         # Beam has a --dry_run of its own, with which the whole job would run: a flag of ours with the wrong dashes is never Beam's.
         if flag not in beams or flag.replace("_", "-") in spelled.keys() - {"--runner"}:
-            raise UsageError(unknown_argument(argument, [*own, *beams], backfill_parser().prog))
+            raise UsageError(unknown_argument(argument, [*own, *beams], command.prog))
 
 
 def _refuse_harmful(found: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from transforms.trustgraph.run_documents import json_line
 from transforms.trustgraph.sending import Loaded, Loader, LoadTask
 
 REPORT = "report.json"
+TOKEN_OPTION = "--token-file"  # noqa: S105 - an option
 
 
 @dataclass(eq=False)  # not frozen: applying a transform sets attributes on it (Beam 2.77.0)
@@ -57,7 +58,9 @@ class LoadShard(beam.DoFn):  # type: ignore[misc]
         self._task = task
 
     def setup(self) -> None:
-        self._gateway = Gateway(self._task.gateway, read_token(self._task.token_file), self._task.workspace, streams=self._task.connections)
+        self._gateway = Gateway(
+            self._task.gateway, read_token(self._task.token_file, TOKEN_OPTION), self._task.workspace, streams=self._task.connections
+        )
         self._loader = Loader(self._task, self._gateway)
 
     def process(self, shard: tuple[str, Mapping[str, str]]) -> Iterator[Loaded]:

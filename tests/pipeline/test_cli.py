@@ -63,7 +63,7 @@ def test_the_help_shows_every_option_with_its_default_in_groups(command):
     ("arguments", "sentence"),
     [
         (["bakfill"], "'bakfill' is not a command: did you mean backfill?"),
-        (["--input", "x"], "--input needs a command before it: universal-decoder backfill, trace, report or doctor."),
+        (["--input", "x"], "--input needs a command before it: universal-decoder backfill, trace, report, load, export or doctor."),
         (
             ["backfill", "--input", "x", "--output", "y", "--strategy", "x\x1b[2J"],
             "--strategy 'x\\x1b[2J' is not known: use auto, fast, hi_res or ocr_only.",

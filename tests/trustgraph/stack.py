@@ -7,6 +7,7 @@ by process id and start time, and ends nothing else. About 1 GB of memory; up in
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -86,14 +87,16 @@ def python_with_trustgraph(version: str, say: Callable[[str], None] = print) -> 
     """
     home = cache_folder() / f"trustgraph-{version}"
     python = home / "bin" / "python"
-    if not (home / "complete").exists():
+    locks = [REQUIREMENTS / "trustgraph-stack.txt", REQUIREMENTS / f"trustgraph-{version}.txt"]
+    complete, wanted = home / "complete", hashlib.sha256(b"".join(lock.read_bytes() for lock in locks)).hexdigest()
+    if not complete.exists() or complete.read_text() != wanted:
         say(f"Installing TrustGraph {version} into {home} ...")
-        shutil.rmtree(home, ignore_errors=True)
-        _run([sys.executable, "-m", "venv", str(home)])
+        if not python.exists():
+            _run([sys.executable, "-m", "venv", str(home)])
         # --no-deps: trustgraph-flow asks for vector stores and language models that nothing here imports.
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"]
-        _run([*pip, "-r", str(REQUIREMENTS / "trustgraph-stack.txt"), "-r", str(REQUIREMENTS / f"trustgraph-{version}.txt")])
-        (home / "complete").touch()
+        _run([*pip, *(part for lock in locks for part in ("-r", str(lock)))])
+        complete.write_text(wanted)
     return python
 
 

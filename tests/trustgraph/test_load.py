@@ -26,6 +26,13 @@ pytestmark = pytest.mark.trustgraph
 PATIENCE = 120.0
 
 
+@pytest.fixture
+def library(library: LibraryOfTest) -> LibraryOfTest:
+    """With a graph beside it, and a chunker."""
+    library.stack.add_workspace(library.workspace).close()
+    return library
+
+
 def target(library: LibraryOfTest) -> list[str]:
     return ["--gateway", library.stack.url, "--workspace", library.workspace]
 
@@ -126,7 +133,7 @@ def test_a_second_load_sends_nothing_and_one_that_looks_again_finds_all_there(li
     told = load(library, run)
     assert "14 documents of the run (14 documents brought before): 0 documents added to the library, 0 there already" in told
     told = load(library, run, "--again")
-    assert "0 documents added to the library, {len(tree(run))} there already and equal, {len(run.quads())} quads" in told
+    assert f"0 documents added to the library, {len(tree(run))} there already and equal, {len(run.quads())} quads" in told
     assert (found_library(library), found_graph(library, run)) == before
 
 

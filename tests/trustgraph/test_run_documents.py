@@ -32,6 +32,13 @@ def test_every_quad_is_with_its_document(tmp_path):
     assert len(lines) == 14  # two mails have an attachment each
 
 
+def test_quads_can_be_left_half_way_and_read_again(tmp_path):
+    run = make_run(tmp_path, 1)
+    for document in documents(run):
+        assert next(iter(document.quads)) == run.quads()[0]
+        assert list(document.quads) == run.quads()
+
+
 def test_documents_that_take_nothing_leave_nothing_for_the_next(tmp_path):
     run = make_run(tmp_path, 12)
     every_second = {}

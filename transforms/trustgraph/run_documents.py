@@ -58,7 +58,8 @@ class Quads:
     def __iter__(self) -> Iterator[bytes]:
         """From the first line; one reader at a time."""
         self._lines.seek(0)
-        yield from self._lines
+        for line in self._lines:  # noqa: UP028 - `yield from` would close the file when its reader has seen enough
+            yield line
 
     def close(self) -> None:
         """Lets go of the file, where there is one."""

@@ -31,6 +31,7 @@ from transforms.trustgraph.gateway import (
     DocumentUnknownError,
     Gateway,
     GatewayError,
+    IncompleteError,
     OperationFailedError,
     TriplesImport,
 )
@@ -178,8 +179,8 @@ class Sender:
                 return self._compare(one, hashlib.sha256(content).hexdigest(), len(content))
         except Unavailable as reason:
             return Outcome.FAILED, str(reason)
-        except OperationFailedError as error:
-            return Outcome.FAILED, f"{one.id} could not be added: {error}."
+        except (OperationFailedError, IncompleteError) as error:
+            return Outcome.FAILED, f"{one.id} could not be added, or compared with what is there: {error}."
         return Outcome.SENT, ""
 
     def _upload(self, one: LibraryDocument) -> tuple[Outcome, str]:
