@@ -141,7 +141,7 @@ def link_elements(elements: Sequence[Element], *, page_based: bool, outline_over
 
 def element_id(index: int, element: Element) -> str:
     """32 hex digits over an element's content and its place (`index`, from 0) in the document."""
-    picture = hashlib.sha256(element.picture.data).hexdigest() if element.picture else ""
+    picture = element.picture.digest if element.picture else ""
     facts = (str(index), str(element.page_number or ""), element.category, element.text, element.html, picture)
     # Each part is preceded by its length, so that no two lists of parts make the same bytes.
     content = "".join(f"{len(fact)}:{fact}" for fact in facts)
