@@ -14,7 +14,7 @@ from transforms.partition.elements import clean_text, from_unstructured
 from transforms.partition.markup import html_elements
 from transforms.partition.office import conversion
 from transforms.partition.pictures.picture import image_element, picture_from_bytes
-from transforms.partition.properties import iso_date
+from transforms.partition.properties import Properties, iso_date
 from transforms.partition.source import Source, reading
 from transforms.partition.text_encoding import decode_text
 from transforms.settings import DecodeSettings
@@ -36,7 +36,7 @@ def partition_eml(source: Source) -> PartitionedDocument:
     if not isinstance(message, EmailMessage) or not message.keys():
         if data:
             raise corrupt("It has no header of a mail.")
-        return PartitionedDocument(elements=(), mime_type=source.format.mime_type, page_based=False)
+        return source.partitioned(())
     if _is_encrypted(message.get_content_type(), str(message.get_param("smime-type", ""))):
         raise encrypted("The mail is encrypted.")
     body = _body(message)
@@ -47,15 +47,8 @@ def partition_eml(source: Source) -> PartitionedDocument:
     pictures, attachments = _parts(message, body, text if is_html else "")
     with reading(source):
         elements = _body_elements(text, is_html, pictures, source.settings)
-    return PartitionedDocument(
-        elements=elements,
-        mime_type=source.format.mime_type,
-        page_based=False,
-        title=_header(message, "Subject"),
-        creator=_header(message, "From"),
-        date=iso_date(_header(message, "Date")),
-        attachments=attachments,
-    )
+    properties = Properties(_header(message, "Subject"), _header(message, "From"), iso_date(_header(message, "Date")))
+    return source.partitioned(elements, properties, attachments=attachments)
 
 
 def _is_encrypted(content_type: str, smime_type: str) -> bool:
@@ -233,16 +226,13 @@ def partition_msg(source: Source) -> PartitionedDocument:
         pictures, attachments = _msg_parts(message, html)
         unread = sum(1 for attachment in message.attachments if not attachment.file_bytes)
         elements = _body_elements(html or plain, bool(html), pictures, source.settings)
-        return PartitionedDocument(
-            elements=elements,
-            mime_type=source.format.mime_type,
-            page_based=False,
-            title=clean_text(message.subject or ""),
-            creator=clean_text(message.sender or ""),
-            date=iso_date(message.sent_date) if message.sent_date else "",
-            attachments=attachments,
-            warnings=[f"{unread} attachments hold no file (attached messages, links) and are not decoded."] if unread else [],
+        properties = Properties(
+            clean_text(message.subject or ""),
+            clean_text(message.sender or ""),
+            iso_date(message.sent_date) if message.sent_date else "",
         )
+        warnings = [f"{unread} attachments hold no file (attached messages, links) and are not decoded."] if unread else []
+        return source.partitioned(elements, properties, warnings, attachments=attachments)
 
 
 def _message_class(message: Any) -> str:

@@ -25,7 +25,7 @@ def partition_html(source: Source) -> PartitionedDocument:
     decoded = decode_text(source.read(), source.declared)
     with reading(source):
         elements = html_elements(decoded.text, source.settings)
-    return _document(source, elements, html_properties(decoded.text), [*guess_warnings(decoded), *_elsewhere(decoded.text, elements)])
+    return source.partitioned(elements, html_properties(decoded.text), [*guess_warnings(decoded), *_elsewhere(decoded.text, elements)])
 
 
 _FRAMES = re.compile(r"<i?frame\b[^<>]{0,2000}?\bsrc\s*=", re.IGNORECASE)
@@ -50,7 +50,7 @@ def partition_markdown(source: Source) -> PartitionedDocument:
         text = decoded.text[front_matter.end() :] if front_matter else decoded.text
         elements = html_elements(markdown.markdown(text, extensions=list(MARKDOWN_EXTENSIONS)), source.settings)
     properties = _front_matter_properties(front_matter.group(1)) if front_matter else Properties()
-    return _document(source, elements, properties, guess_warnings(decoded))
+    return source.partitioned(elements, properties, guess_warnings(decoded))
 
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n((?:[A-Za-z_][\w-]*:.*\n|[ \t#-].*\n|\r?\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|$)")
@@ -78,7 +78,7 @@ def partition_rtf(source: Source) -> PartitionedDocument:
         page = folder / "page.html"
         conversion.pandoc(source.path, "rtf", "html", page, embed=source.settings.images)
         elements = html_elements(page.read_text(encoding="utf-8"), source.settings)
-    return _document(source, elements, Properties(), ())
+    return source.partitioned(elements)
 
 
 def partition_epub(source: Source) -> PartitionedDocument:
@@ -88,7 +88,7 @@ def partition_epub(source: Source) -> PartitionedDocument:
         conversion.pandoc(source.path, "epub", "html", page)
         with ArchivePictures(source.path) as pictures:
             elements = html_elements(page.read_text(encoding="utf-8"), source.settings, resolve=pictures.resolve)
-        return _document(source, elements, epub_properties(source.path), ())
+        return source.partitioned(elements, epub_properties(source.path))
 
 
 def _by_pandoc(source: Source, reader: str) -> PartitionedDocument:
@@ -102,7 +102,7 @@ def _by_pandoc(source: Source, reader: str) -> PartitionedDocument:
     included = ["It includes other files, which are not read."] if _INCLUDE.search(decoded.text) else []
     title = re.search(r"^#\+TITLE:[ \t]*(\S.*)$", decoded.text, re.IGNORECASE | re.MULTILINE) if reader == "org" else None
     properties = Properties(title=title.group(1).strip() if title else "")
-    return _document(source, elements, properties, [*guess_warnings(decoded), *included])
+    return source.partitioned(elements, properties, [*guess_warnings(decoded), *included])
 
 
 _TABLE_IN_A_FILE = re.compile(r"(?m)^([ \t]*)\.\. (?:csv-table|raw)::.*\n(?:[ \t]+:.*\n)*?[ \t]+:(?:file|url):.*(?:\n[ \t]+:.*)*")
@@ -110,18 +110,6 @@ _INCLUDE = re.compile(
     r"^[ \t]*(?:\.\. (?:include|literalinclude)::|#\+INCLUDE:|\.\. (?:csv-table|raw)::.*\n(?:[ \t]+:.*\n)*?[ \t]+:(?:file|url):)",
     re.IGNORECASE | re.MULTILINE,
 )
-
-
-def _document(source: Source, elements: list[Element], properties: Properties, warnings: Sequence[str]) -> PartitionedDocument:
-    return PartitionedDocument(
-        elements=elements,
-        mime_type=source.format.mime_type,
-        page_based=source.format.page_based,
-        title=properties.title,
-        creator=properties.creator,
-        date=properties.date,
-        warnings=warnings,
-    )
 
 
 def guess_warnings(decoded: DecodedText) -> list[str]:

@@ -27,6 +27,9 @@ class Properties:
     """ISO 8601."""
 
 
+NOTHING_SAID = Properties()
+
+
 def iso_date(value: object) -> str:
     """A date as ISO 8601, as exact as it is given: a year, a day, or a moment (in UTC where its zone is known); empty if it is none."""
     if isinstance(value, datetime):

@@ -5,16 +5,18 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import ParseError
 
-from transforms.model import DecodeError
+from transforms.model import DecodeError, Element, PartitionedDocument
 from transforms.partition import formats
 from transforms.partition.containers import check_members, corrupt
 from transforms.partition.formats import Format
+from transforms.partition.properties import NOTHING_SAID, Properties
 from transforms.settings import DecodeSettings, Limits
 
 _ZIPPED = frozenset({formats.DOCX, formats.PPTX, formats.XLSX, formats.ODT, formats.ODS, formats.ODP, formats.EPUB})
@@ -37,6 +39,21 @@ class Source:
     def read(self) -> bytes:
         """All the bytes."""
         return self.path.read_bytes()
+
+    def partitioned(
+        self, elements: Sequence[Element], properties: Properties = NOTHING_SAID, warnings: Sequence[str] = (), **facts: Any
+    ) -> PartitionedDocument:
+        """What came of it; `facts` are further fields of `PartitionedDocument`."""
+        return PartitionedDocument(
+            elements=elements,
+            mime_type=self.format.mime_type,
+            page_based=self.format.page_based,
+            title=properties.title,
+            creator=properties.creator,
+            date=properties.date,
+            warnings=warnings,
+            **facts,
+        )
 
 
 @contextmanager

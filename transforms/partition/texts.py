@@ -33,7 +33,7 @@ def partition_text(source: Source) -> PartitionedDocument:
 
     decoded = decode_text(source.read(), source.declared)
     with reading(source):
-        return _document(source, from_unstructured(partition(text=decoded.text)), decoded)
+        return source.partitioned(from_unstructured(partition(text=decoded.text)), warnings=guess_warnings(decoded))
 
 
 def partition_csv(source: Source) -> PartitionedDocument:
@@ -61,7 +61,7 @@ def _table(source: Source, decoded: DecodedText, delimiter: str) -> PartitionedD
     width = max(map(len, rows), default=0)
     text, html = render_table([*row, *[""] * (width - len(row))] for row in rows)
     elements = detect_languages([Element("Table", text=text, html=html)]) if text else []
-    return _document(source, elements, decoded)
+    return source.partitioned(elements, warnings=guess_warnings(decoded))
 
 
 def read_rows(text: str, delimiter: str) -> list[list[str]]:
@@ -102,20 +102,20 @@ def partition_xml(source: Source) -> PartitionedDocument:
     decoded = decode_text(source.read(), source.declared)
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", decoded.text, count=1)  # it names an encoding that the characters no longer have
     if not text.strip():
-        return _document(source, [], decoded)
+        return source.partitioned([], warnings=guess_warnings(decoded))
     with reading(source):
-        return _document(source, from_unstructured(partition(text=text)), decoded)
+        return source.partitioned(from_unstructured(partition(text=text)), warnings=guess_warnings(decoded))
 
 
 def partition_json(source: Source) -> PartitionedDocument:
     """A JSON file: elements that unstructured wrote before are taken as they are, any other value as its text."""
     decoded = decode_text(source.read(), source.declared)
     if not decoded.text.strip():
-        return _document(source, [], decoded)
+        return source.partitioned([], warnings=guess_warnings(decoded))
     _check_json(source, [decoded.text])
     from unstructured.partition.json import partition_json as partition
 
-    return _document(source, _rehydrated(source, partition, decoded.text), decoded)
+    return source.partitioned(_rehydrated(source, partition, decoded.text), warnings=guess_warnings(decoded))
 
 
 def partition_ndjson(source: Source) -> PartitionedDocument:
@@ -124,7 +124,7 @@ def partition_ndjson(source: Source) -> PartitionedDocument:
     _check_json(source, decoded.text.split("\n"))
     from unstructured.partition.ndjson import partition_ndjson as partition
 
-    return _document(source, _rehydrated(source, partition, decoded.text), decoded)
+    return source.partitioned(_rehydrated(source, partition, decoded.text), warnings=guess_warnings(decoded))
 
 
 def _check_json(source: Source, values: Sequence[str]) -> None:
@@ -142,9 +142,3 @@ def _rehydrated(source: Source, partition: object, text: str) -> list[Element]:
         return from_unstructured(partition(text=text), images=source.settings.images)  # type: ignore[operator]
     except ValueError as error:
         raise corrupt(f"Its elements cannot be read: {error}.") from error
-
-
-def _document(source: Source, elements: list[Element], decoded: DecodedText) -> PartitionedDocument:
-    return PartitionedDocument(
-        elements=elements, mime_type=source.format.mime_type, page_based=source.format.page_based, warnings=guess_warnings(decoded)
-    )

@@ -45,17 +45,13 @@ def _document(source: Source, path: Path, properties: Properties) -> Partitioned
     count = len(presentation.slides)
     size = ((presentation.slide_width or 0) / EMU_PER_POINT, (presentation.slide_height or 0) / EMU_PER_POINT)
     hidden = [number for number, slide in enumerate(presentation.slides, start=1) if slide._element.get("show") in ("0", "false")]
-    return PartitionedDocument(
-        elements=from_unstructured(found, images=source.settings.images),
-        mime_type=source.format.mime_type,
-        page_based=True,
+    return source.partitioned(
+        from_unstructured(found, images=source.settings.images),
+        properties,
+        [*hidden_pages("slides", hidden), *_notes(presentation), *left_out(path, formats.PPTX)],
         page_count=count,
         page_sizes=dict.fromkeys(range(1, count + 1), size) if all(size) else {},
         page_names={number: name for number, slide in enumerate(presentation.slides, start=1) if (name := _title(slide))},
-        title=properties.title,
-        creator=properties.creator,
-        date=properties.date,
-        warnings=[*hidden_pages("slides", hidden), *_notes(presentation), *left_out(path, formats.PPTX)],
     )
 
 
@@ -99,16 +95,12 @@ def partition_odp(source: Source) -> PartitionedDocument:
         elements = [element for number, page in enumerate(pages, start=1) for element in _slide(page, number)]
         properties = odf_properties(source.path)
         pictures = list(page_pictures(source.path, pages)) if source.settings.images else []
-    return PartitionedDocument(
-        elements=sorted([*detect_languages(elements), *pictures], key=lambda element: element.page_number or 1),
-        mime_type=source.format.mime_type,
-        page_based=True,
+    return source.partitioned(
+        sorted([*detect_languages(elements), *pictures], key=lambda element: element.page_number or 1),
+        properties,
+        ["Its speaker notes are not decoded."] if any(_has_notes(page) for page in pages) else [],
         page_count=len(pages),
         page_names={number: name for number, page in enumerate(pages, start=1) if (name := _odp_title(page))},
-        title=properties.title,
-        creator=properties.creator,
-        date=properties.date,
-        warnings=["Its speaker notes are not decoded."] if any(_has_notes(page) for page in pages) else [],
     )
 
 

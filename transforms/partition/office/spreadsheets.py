@@ -69,16 +69,12 @@ def _document(
             tables.append(Element("Table", text=text, html=html, page_number=number))
     elements = sorted([*detect_languages(tables), *pictures], key=lambda element: element.page_number or 1)
     hidden = [sheet.name for sheet in sheets if sheet.hidden]
-    return PartitionedDocument(
-        elements=elements,
-        mime_type=source.format.mime_type,
-        page_based=True,
+    return source.partitioned(
+        elements,
+        properties,
+        [*([f"Hidden sheets are included: {', '.join(hidden)}."] if hidden else []), *warnings],
         page_count=len(sheets),
         page_names={number: sheet.name for number, sheet in enumerate(sheets, start=1)},
-        title=properties.title,
-        creator=properties.creator,
-        date=properties.date,
-        warnings=[*([f"Hidden sheets are included: {', '.join(hidden)}."] if hidden else []), *warnings],
     )
 
 

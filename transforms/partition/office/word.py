@@ -16,7 +16,7 @@ from transforms.partition.office.package import left_out, readable_package
 from transforms.partition.office.word_xml import visible_package
 from transforms.partition.pictures.archives import odt_pictures
 from transforms.partition.pictures.partitioners import register_picture_partitioners
-from transforms.partition.properties import Properties, odf_properties, office_properties, ole_properties
+from transforms.partition.properties import odf_properties, office_properties, ole_properties
 from transforms.partition.source import Source, reading
 
 
@@ -26,7 +26,7 @@ def partition_docx(source: Source) -> PartitionedDocument:
         package = readable_package(source.path, source.format, folder)
         path = visible_package(package, folder)
         elements = _elements(path, source)
-        return _document(source, elements, office_properties(path), left_out(package, formats.DOCX))
+        return source.partitioned(elements, office_properties(path), left_out(package, formats.DOCX))
 
 
 def partition_doc(source: Source) -> PartitionedDocument:
@@ -36,7 +36,7 @@ def partition_doc(source: Source) -> PartitionedDocument:
         original.symlink_to(source.path.resolve())
         path = conversion.soffice(original, ".doc", "docx", "MS Word 2007 XML")
         elements = _elements(visible_package(path, folder), source)
-        return _document(source, elements, ole_properties(source.path), left_out(path, formats.DOCX))
+        return source.partitioned(elements, ole_properties(source.path), left_out(path, formats.DOCX))
 
 
 def partition_odt(source: Source) -> PartitionedDocument:
@@ -48,19 +48,7 @@ def partition_odt(source: Source) -> PartitionedDocument:
         if source.settings.images:
             kept = {element.picture.data for element in elements if element.picture}
             elements += [element for element in odt_pictures(source.path) if element.picture and element.picture.data not in kept]
-        return _document(source, elements, odf_properties(source.path), ())
-
-
-def _document(source: Source, elements: list[Element], properties: Properties, warnings: Sequence[str]) -> PartitionedDocument:
-    return PartitionedDocument(
-        elements=elements,
-        mime_type=source.format.mime_type,
-        page_based=source.format.page_based,
-        title=properties.title,
-        creator=properties.creator,
-        date=properties.date,
-        warnings=warnings,
-    )
+        return source.partitioned(elements, odf_properties(source.path))
 
 
 def _elements(path: Path, source: Source) -> list[Element]:
