@@ -18,7 +18,7 @@ KERNEL   = transforms/partition/pdf_kernel
 PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
-.PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf
+.PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf compare-ranges
 .PHONY: check-kernel-memory fuzz soak clean
 
 backfill: setup
@@ -97,6 +97,10 @@ wheel: setup
 # All elements of the PDFs below FOLDER, and of 500 damaged copies, with the PDF kernel and without: ARGS='--times' for CPU seconds.
 compare-pdf: setup
 	$(BIN)/python benchmarks/compare_pdf.py $(FOLDER) --mutations 500 $(ARGS)
+
+# All commits of the PDFs below FOLDER, in ranges of pages (ARGS='--pages 3 --strategy fast') and as a whole, byte for byte.
+compare-ranges: setup
+	$(BIN)/python benchmarks/compare_ranges.py $(FOLDER) $(ARGS)
 
 # The kernel's tests with a kernel that reports each read and write outside of its memory, and each after its end (gcc's AddressSanitizer).
 check-kernel-memory: setup

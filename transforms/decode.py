@@ -42,10 +42,9 @@ COMMIT = "commit.zip"
 BLOBS = "blobs"
 PLACE = "place"
 COPY = "copy"
-RANGE = "range.zip"
 RANGES = "ranges"
 """Names in the work folder that the parent and the child share: the bytes, the commit, the pictures, and the attachment being decoded;
-of a document in ranges of pages, the copy that they are read from, what was read of one, and the folder of what was read of all."""
+of a document in ranges of pages, the copy that they are read from, and the folder of what was read of them."""
 
 NOTHING_IN_IT = "There is no text and no picture in it."
 NO_TEXT_IN_IT = "There is no text in it, and pictures were not asked for (--no-images)."
@@ -72,7 +71,7 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     Args:
       request: `reference`, `settings`, `limits`, `started_at` and `failures`, as JSON; `range_pages`, if a large PDF may be divided; and of
-        one that was, `pages` (first and last of the range to read) or `join`.
+        one that was, `pages` (first and last of the range to read) and the `file` for it, or `join`.
       folder: the lease's own work folder.
     Returns:
       For a PDF that is to be divided: `plan`, and the document's `digest` and `size`. For a range: its `blobs`. Else:
@@ -142,7 +141,8 @@ def _read_range(request: Mapping[str, Any], folder: Path, decoding: Decoding) ->
     document, copy = folder / DOCUMENT, folder / COPY
     readable = copy if copy.exists() else document
     read = partition_range(document, readable, first, last, settings=decoding.settings, limits=decoding.limits)
-    blobs = write_range(folder / RANGE, read, place=str(folder.parent))
+    (folder / RANGES).mkdir(exist_ok=True)
+    blobs = write_range(folder / RANGES / request["file"], read, place=str(folder.parent))
     write_blobs(blobs, folder / BLOBS)
     return {"blobs": list(blobs)}
 

@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from transforms.decode import BLOBS, COPY, DOCUMENT, RANGE, RANGES
+from transforms.decode import BLOBS, COPY, DOCUMENT, RANGES
 from transforms.isolation.handover import LeftBehindError, create, open_left
 from transforms.isolation.pool import Child, ChildPool
 from transforms.model import DecodeError, Stage, Status
@@ -172,7 +172,7 @@ class DividedDocument:
           Whether the child may go on with the document that it has: not after it was lost.
         """
         try:
-            answer = child.call({**self._request, "pages": pages}, timeout=self._timeout(pages))
+            answer = child.call({**self._request, "pages": pages, "file": _name(pages)}, timeout=self._timeout(pages))
             self._publish(child, pages, answer)
         except DecodeError as error:
             self._failures[pages] = error.status, error.message.replace(f"{child.own_folder}/", "")
@@ -187,7 +187,7 @@ class DividedDocument:
         path = self._spool / _name(pages)
         try:
             blobs = [str(blob) for blob in answer["blobs"]]
-            with open_left(child.folder, RANGE) as source, create(path) as target:
+            with open_left(child.folder, RANGES, path.name) as source, create(path) as target:
                 shutil.copyfileobj(source, target, 1 << 20)
             with filesystem.output_told(self._output):
                 for blob in blobs:

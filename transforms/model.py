@@ -139,6 +139,38 @@ class Element:
     in_reading_order: bool = True
     """False for a picture of which only the page is known: it belongs to the page, never to a section of it."""
 
+    def linked(self, element_id: str, parent_id: str) -> "Element":
+        """With its identifier and that of its parent. (`dataclasses.replace` takes 8 µs; a PDF of 400 pages has 20,000 elements.)"""
+        return Element(
+            self.category,
+            self.text,
+            element_id,
+            self.html,
+            self.page_number,
+            self.category_depth,
+            parent_id,
+            self.coordinates,
+            self.languages,
+            self.picture,
+            self.in_reading_order,
+        )
+
+    def in_languages(self, languages: tuple[str, ...]) -> "Element":
+        """With its languages."""
+        return Element(
+            self.category,
+            self.text,
+            self.element_id,
+            self.html,
+            self.page_number,
+            self.category_depth,
+            self.parent_id,
+            self.coordinates,
+            languages,
+            self.picture,
+            self.in_reading_order,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:

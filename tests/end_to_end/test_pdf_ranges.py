@@ -125,7 +125,12 @@ def test_a_range_that_hangs_eats_memory_or_crashes_costs_its_pages_only(tmp_path
     finished = decode_with("hostile_ranges:decode_file", library, tmp_path / "out", *limits)
 
     documents = {row["source_uri"].rpartition("/")[2]: row for row in finished.rows("documents")}
-    reasons = {"sleep": "not done after 30 s", "eat": "its limit is 900 MiB", "crash": "SIGSEGV", "nothing": "has left no file"}
+    reasons = {
+        "sleep": "not done after 30 s",
+        "eat": "its limit is 900 MiB",
+        "crash": "SIGSEGV",
+        "nothing": "has not left",
+    }
     for name, reason in reasons.items():
         row = documents[f"{name}.pdf"]
         assert (row["status"], row["missing_pages"], row["page_count"]) == ("ok", [3], PAGES)
