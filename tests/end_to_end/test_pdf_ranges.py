@@ -1,5 +1,6 @@
 """Large PDFs in ranges of pages, through the whole job: the same bytes, and a range that goes wrong costs its pages."""
 
+import contextlib
 import io
 import os
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,24 +151,38 @@ def test_a_range_that_hangs_eats_memory_or_crashes_costs_its_pages_only(tmp_path
     assert left_behind(tmp_path / "out") == []
 
 
+@contextlib.contextmanager
+def started_job(library: Path, output: Path, decoder: str) -> Iterator[None]:
+    """A job in a process of its own, that is killed at the end of the block."""
+    program = ROOT / "tests" / "end_to_end" / "hostile_ranges.py"
+    started = subprocess.Popen([sys.executable, str(program), str(library), str(output), decoder], start_new_session=True)
+    try:
+        yield
+        assert started.poll() is None
+    finally:
+        os.killpg(started.pid, signal.SIGKILL)
+        started.wait()
+
+
+def wait_for_ranges(output: Path, expected: list[str]) -> None:
+    until = time.monotonic() + 300
+    while left_behind(output) != expected:
+        assert time.monotonic() < until, left_behind(output)
+        time.sleep(0.1)
+
+
+def test_a_second_child_reads_other_ranges_while_one_hangs(tmp_path: Path) -> None:
+    library = make_pdf(tmp_path / "library", "sleep")
+    with started_job(library, tmp_path / "out", "decode_file"):
+        wait_for_ranges(tmp_path / "out", [f"{number:06d}-{number:06d}.zip" for number in (1, 2, 4, 5, 6)])
+
+
 def test_a_run_that_is_killed_in_the_middle_of_a_document_goes_on_in_the_middle_of_it(
     library: Path, undivided: FinishedRun, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
-    started = subprocess.Popen(
-        [sys.executable, str(ROOT / "tests" / "end_to_end" / "hostile_ranges.py"), str(library), str(output), "stop_at_page_3"],
-        start_new_session=True,
-    )
-    try:
-        until = time.monotonic() + 300
-        while len(left_behind(output)) < 4:
-            assert started.poll() is None
-            assert time.monotonic() < until, left_behind(output)
-            time.sleep(0.1)
-    finally:
-        os.killpg(started.pid, signal.SIGKILL)
-        started.wait()
-    assert left_behind(output) == ["000001-000001.zip", "000001-000001.zip", "000002-000002.zip", "000002-000002.zip"]
+    with started_job(library, output, "stop_at_page_3"):
+        wait_for_ranges(output, ["000001-000001.zip", "000001-000001.zip", "000002-000002.zip", "000002-000002.zip"])
     damaged = shutil.copytree(output, tmp_path / "damaged")
 
     again = decode_with("hostile_ranges:only_from_page_3", library, output)
