@@ -20,7 +20,7 @@ KERNEL   = transforms/partition/pdf_kernel
 PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
-.PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf
+.PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf compare-ranges
 .PHONY: trustgraph-up trustgraph-down test-trustgraph trustgraph-tools
 .PHONY: check-kernel-memory identical bench lock-bench fuzz soak clean
 
@@ -145,6 +145,10 @@ lock-bench: setup
 	$(BIN)/uv pip compile --quiet requirements/bench-docling.in $(LOCKING_BENCH) -o requirements/bench-docling.txt
 
 LOCKING_BENCH = --python-version 3.11.2 --python-platform x86_64-manylinux_2_28 --generate-hashes --no-annotate --no-header
+
+# All commits of the PDFs below FOLDER, in ranges of pages (ARGS='--pages 3 --strategy fast') and as a whole, byte for byte.
+compare-ranges: setup
+	$(BIN)/python benchmarks/compare_ranges.py $(FOLDER) $(ARGS)
 
 # The kernel's tests with a kernel that reports each read and write outside of its memory, and each after its end (gcc's AddressSanitizer).
 # First of all, that they would run with it: without a compiled kernel they are skipped.

@@ -4,14 +4,15 @@ The parent's part is only to fetch bytes, wait, and publish what the child left:
 """
 
 import atexit
+import contextlib
 import json
 import logging
 import shutil
 import socket
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, digest_file, undecoded, without_place
+from transforms.decode_ranges import DividedDocument
 from transforms.errors import JobFailed
 from transforms.isolation.handover import LeftBehindError, open_left
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
@@ -37,7 +39,7 @@ from transforms.storage import filesystem
 from transforms.storage.blobs import put_blob
 from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, write_commit
 from transforms.storage.proof import Origin, prove_commit
-from transforms.storage.staging import find_commit, staging_key, staging_path
+from transforms.storage.staging import find_commit, forget_ranges, ranges_folder, staging_key, staging_path
 from transforms.trustgraph.library import GatewayAccess
 
 DECODER = "transforms.decode:decode_file"
@@ -61,6 +63,10 @@ class DecodeTask:
     accelerated: bool = True
     """Whether faster code may take the place of other packages' code. No setting of the decode: it changes no result, so it must not change
     the fingerprint."""
+    range_pages: int = 0
+    """Pages of text in a range of a PDF that is decoded in ranges; 0: none is. No setting of the decode either."""
+    resume: bool = True
+    """Whether what an earlier run has read of such ranges may be used."""
     decoder: str = DECODER
     """module:function that a child runs; another one only in tests."""
     progress: str = ""
@@ -109,7 +115,7 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
 
     def process(self, reference: DocumentReference) -> Iterator[StagedDocument]:
         pool = shared_pool(self._task)  # not in setup: a run with nothing to decode does not start it
-        self._flying.append(self._threads.submit(decode_once, reference, self._task, pool))
+        self._flying.append(self._threads.submit(decode_once, reference, self._task, pool, self._threads))
         while len(self._flying) >= 2 * self._task.children:
             wait(self._flying, return_when=FIRST_COMPLETED)
             yield from self._finished()
@@ -140,17 +146,19 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
             yield staged
 
 
-def decode_once(reference: DocumentReference, task: DecodeTask, pool: ChildPool) -> StagedDocument:
+def decode_once(reference: DocumentReference, task: DecodeTask, pool: ChildPool, helpers: Executor | None = None) -> StagedDocument:
     """As `decode_reference`, unless an earlier try of the bundle has done it."""
     earlier = None
     if task.look_first:
         earlier = find_commit(task.output, task.settings.fingerprint, reference, retry_failed=task.retry_failed)
-    return earlier or decode_reference(reference, task, pool)
+    return earlier or decode_reference(reference, task, pool, helpers)
 
 
-def decode_reference(reference: DocumentReference, task: DecodeTask, pool: ChildPool) -> StagedDocument:
+def decode_reference(reference: DocumentReference, task: DecodeTask, pool: ChildPool, helpers: Executor | None = None) -> StagedDocument:
     """Fetches and decodes one document in a child, and commits what came of it: always, whatever came of it.
 
+    Args:
+      helpers: threads of this worker; those that are free decode ranges of a document that is divided.
     Returns:
       Where the commit lies, and the document's status.
     Raises:
@@ -158,18 +166,32 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     """
     key = staging_key(reference)
     path = staging_path(task.settings.fingerprint, key)
-    with pool.lease() as child:
-        uri = filesystem.join(task.output, path)
-        try:
-            found = _decode(reference, task, child)
-            outcome, kernel = found.outcome, found.pdf_kernel
-            _publish(child.folder, task, uri, found)
-        except DecodeError as error:
-            kernel = ""
-            commit = child.own_folder / COMMIT
-            outcome = _commit_failure(reference, task, commit, error)
+    uri = filesystem.join(task.output, path)
+    with contextlib.ExitStack() as spools:
+        divided = None
+        with pool.lease() as child:
+            try:
+                asked = _decode(reference, task, child)
+                if "plan" in asked.answer:
+                    spool = spools.enter_context(pool.spool())
+                    ranges = ranges_folder(task.settings.fingerprint, key)
+                    divided = DividedDocument(asked.request, asked.answer, pool, spool, task.limits, task.output, ranges)
+                    divided.take(child)
+                else:
+                    outcome, kernel = _commit(child, asked, task, uri)
+            except DecodeError as error:
+                divided = None
+                outcome, kernel = _commit_failure(reference, task, child, uri, error), ""
+        if divided is not None:
+            divided.decode(helpers, task.children, resume=task.resume)
+            with pool.lease() as child:
+                try:
+                    answer = child.call(divided.join(child), timeout=task.limits.timeout_for(divided.size))
+                    outcome, kernel = _commit(child, asked._replace(answer=answer), task, uri, published=divided.blobs)
+                except DecodeError as error:
+                    outcome, kernel = _commit_failure(reference, task, child, uri, error), ""
             with filesystem.output_told(task.output):
-                filesystem.write_atomically(uri, commit, scratch=filesystem.join(task.output, filesystem.SCRATCH))
+                forget_ranges(task.output, task.settings.fingerprint, key)
     return StagedDocument(
         path=path,
         key=key,
@@ -183,40 +205,47 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     )
 
 
-class _Answer(NamedTuple):
-    """What a child has answered, and of which document."""
+class _Asked(NamedTuple):
+    """What a child was asked last, of which document, and what it has answered."""
 
-    outcome: Outcome
-    blobs: list[str]
-    pdf_kernel: str
+    request: dict[str, Any]
+    answer: Mapping[str, Any]
     origin: Origin
 
 
-def _publish(folder: Path, task: DecodeTask, uri: str, answer: _Answer) -> None:
+def _commit(child: Child, asked: _Asked, task: DecodeTask, uri: str, published: Collection[str] = ()) -> tuple[Outcome, str]:
     """Publishes what a child has left, once it is proven. Blobs first: a commit promises that its pictures are there.
 
+    Args:
+      published: blobs that are there already, of ranges of the document.
+
+    Returns:
+      The outcome, and what the PDF kernel did.
     Raises:
       DecodeError: `crashed` where it is not what a decode leaves.
     """
+    _tell_once("".join(filter(str.isprintable, str(asked.answer.get("notice", ""))[:300])))
+    outcome, blobs, kernel = _checked(asked.answer)
     scratch = filesystem.join(task.output, filesystem.SCRATCH)
     try:
         with (
             filesystem.output_told(task.output),
-            open_left(folder, COMMIT) as source,
+            open_left(child.folder, COMMIT) as source,
             filesystem.publishing(uri, scratch=scratch) as target,
         ):
             shutil.copyfileobj(source, target, 1 << 20)
-            prove_commit(target, answer.outcome, answer.blobs, origin=answer.origin, limit=task.limits.memory << 20)
-            for blob in answer.blobs:
-                with open_left(folder, BLOBS, blob.rpartition("/")[2]) as picture:
+            prove_commit(target, outcome, blobs, published, origin=asked.origin, limit=task.limits.memory << 20)
+            for blob in blobs:
+                with open_left(child.folder, BLOBS, blob.rpartition("/")[2]) as picture:
                     put_blob(task.output, blob, picture)
     except CommitDamaged as error:
         raise DecodeError(Status.CRASHED, "The decoding process has left a commit that cannot be read.", Stage.PARTITION) from error
     except LeftBehindError as error:
         raise DecodeError(Status.CRASHED, str(error), Stage.PARTITION) from error
+    return outcome, kernel
 
 
-def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> _Answer:
+def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> _Asked:
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
     size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20, access=task.access)
@@ -228,28 +257,25 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> _An
         "limits": asdict(task.limits),
         "started_at": task.started_at,
         "failures": {},
+        "range_pages": task.range_pages,
     }
     while True:
         try:
-            answer = child.call(request, timeout=task.limits.timeout_for(size))
+            return _Asked(request, child.call(request, timeout=task.limits.timeout_for(size)), origin)
         except ChildFailure as failure:
             # An attachment that ends its child costs itself only: the mail is decoded again without it.
             place = _place(child.folder)
             if not place or place in request["failures"] or len(request["failures"]) == MAX_RETRIES:
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
-        else:
-            found = _checked(answer, origin)
-            _tell_once("".join(filter(str.isprintable, str(answer.get("notice", ""))[:300])))
-            return found
 
 
-def _checked(answer: Mapping[str, Any], origin: Origin) -> _Answer:
+def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:
     """What is in an answer, each of the type that it should have: it comes from where the document was."""
     try:
         facts = {name: kind(answer["outcome"][name]) for name, kind in _OUTCOME_TYPES.items()}
         Status(facts["status"])
-        return _Answer(Outcome(**facts), [str(blob) for blob in answer["blobs"]], str(answer["pdf_kernel"])[:300], origin)
+        return Outcome(**facts), [str(blob) for blob in answer["blobs"]], str(answer["pdf_kernel"])[:300]
     except (KeyError, TypeError, ValueError) as error:
         raise DecodeError(Status.CRASHED, "The decoding process gave an answer that cannot be read.", Stage.PARTITION) from error
 
@@ -269,7 +295,7 @@ def _place(folder: Path) -> str:
         return ""
 
 
-def _commit_failure(reference: DocumentReference, task: DecodeTask, commit: Path, error: DecodeError) -> Outcome:
+def _commit_failure(reference: DocumentReference, task: DecodeTask, child: Child, uri: str, error: DecodeError) -> Outcome:
     found = undecoded(reference, document_id=reference.document_id, started_at=task.started_at)
     letter = dead(found, error.status, error.message, error.stage, error.__cause__)
     if isinstance(error, ChildFailure):
@@ -280,8 +306,11 @@ def _commit_failure(reference: DocumentReference, task: DecodeTask, commit: Path
             error_class=error.error_class,
             traceback=error.detail,
         )
-    letter = without_place(letter, commit.parent)
-    return write_commit(commit, [letter], fingerprint=task.settings.fingerprint)
+    commit = child.own_folder / COMMIT
+    outcome = write_commit(commit, [without_place(letter, child.own_folder)], fingerprint=task.settings.fingerprint)
+    with filesystem.output_told(task.output):
+        filesystem.write_atomically(uri, commit, scratch=filesystem.join(task.output, filesystem.SCRATCH))
+    return outcome
 
 
 _pools: dict[str, ChildPool] = {}

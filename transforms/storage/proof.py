@@ -35,13 +35,16 @@ class Origin(NamedTuple):
     sha256: str
 
 
-def prove_commit(stream: BinaryIO, outcome: Outcome, blobs: Collection[str], *, origin: Origin, limit: int) -> None:
+def prove_commit(
+    stream: BinaryIO, outcome: Outcome, blobs: Collection[str], published: Collection[str] = (), *, origin: Origin, limit: int
+) -> None:
     """Reads a commit as the writer of the datasets will.
 
     Args:
       stream: seekable, at any place; stays open, and must be the owner's: what a child can still write proves nothing.
       outcome: as the child has answered.
       blobs: the paths that the child has answered.
+      published: those that are there already, and which it may speak of.
       origin: of the document that the child was given.
       limit: bytes that the commit may unpack to.
     Raises:
@@ -73,7 +76,7 @@ def prove_commit(stream: BinaryIO, outcome: Outcome, blobs: Collection[str], *, 
         raise CommitDamaged(str(error) or type(error).__name__) from error
     said = {path for path, _size in commit.blobs}
     shown = set() if commit.images is None else set(commit.images["blob_uri"].to_pylist())
-    if commit.outcome != Outcome(**encodable(outcome._asdict())) or said != set(blobs) or not shown <= said:
+    if commit.outcome != Outcome(**encodable(outcome._asdict())) or not set(blobs) <= said <= {*blobs, *published} or not shown <= said:
         raise LeftBehindError("The decoding process has left a commit that says something else than its answer.")
     own = encodable({"document_id": origin.document_id, "source_uri": origin.reference.uri, "collection": origin.reference.collection})
     if not (
