@@ -84,7 +84,7 @@ def stage_range(tmp_path, name: str):
 
 
 def test_ranges_are_swept_where_the_commit_is_there_and_kept_where_work_goes_on(tmp_path):
-    stage(tmp_path, "done", *TEXT)
+    stage(tmp_path, "done", decode("done"))
     done, begun = stage_range(tmp_path, "done"), stage_range(tmp_path, "begun")
     sweep_ranges(tmp_path.as_uri(), FINGERPRINT)
     assert (done.exists(), begun.exists()) == (False, True)
