@@ -137,6 +137,10 @@ def endless_tiff() -> bytes:
     return (b"II*\x00" + struct.pack("<I", 8) + directory).ljust(200, b"\0") + bytes(18)
 
 
+def doubling_forms() -> bytes:
+    return pdf(_doubling_forms)
+
+
 BOMBS: dict[str, Callable[[], bytes]] = {
     "nested.html": lambda: b"<html><body>" + b"<div>" * 1_500 + seeds.SENTENCE.encode() + b"</div>" * 1_500 + b"<p>The end of it.",
     "deep.html": lambda: b"<html><body>" + b"<div>" * DEEP + seeds.SENTENCE.encode(),
@@ -155,7 +159,6 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "picture.docx": bomb_in_a_picture,
     "tree.pdf": lambda: pdf(_deep_page_tree),
     "circle.pdf": lambda: pdf(_form_in_itself),
-    "doubling.pdf": lambda: pdf(_doubling_forms),
     "content.pdf": lambda: pdf(_endless_content),
     "page.pdf": lambda: pdf(_large_page),
     "arrays.pdf": lambda: pdf(_deep_arrays),

@@ -7,7 +7,7 @@ import pytest
 import seeds
 from runs import FinishedRun, backfill
 
-LIMITS = ("--document-timeout", "30", "--document-memory", "450")
+LIMITS = ("--document-timeout", "400", "--document-memory", "450")
 
 EXPECTED = {
     "arrays.pdf": "ok",
@@ -23,7 +23,6 @@ EXPECTED = {
     "deep.rst": "ok",
     "deep.rtf": "ok",
     "deep.xml": "too_large",
-    "doubling.pdf": "timeout",
     "endless.tiff": "ok",
     "laughs.docx": "too_large",
     "laughs.svg": "too_large",
@@ -80,3 +79,14 @@ def test_what_is_ok_is_there_down_to_the_innermost(finished: FinishedRun) -> Non
     assert found["nested.html"].endswith("The end of it.")
     assert len(found["words.txt"]) == 3_000_000
     assert found["breaks.txt"].count("ab") == 20_000
+
+
+def test_one_without_end_is_ended_by_its_time(tmp_path: Path) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "doubling.pdf").write_bytes(bombs.doubling_forms())
+    for name in GOOD:
+        (tmp_path / "library" / name).write_text(f"{name} does no harm at all.")
+    run = backfill(tmp_path / "library", tmp_path / "out", "--children", "2", "--document-timeout", "10")
+    assert run.statuses() == {"doubling.pdf": "timeout", **GOOD}
+    assert [letter["message"].startswith("The decode was not done after 1") for letter in run.dead_letters()] == [True]
+    assert texts(run) == {name: f"{name} does no harm at all." for name in GOOD}
