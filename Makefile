@@ -20,7 +20,7 @@ PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
 .PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf
-.PHONY: check-kernel-memory identical bench lock-bench fuzz soak clean
+.PHONY: compare-ranges check-kernel-memory identical bench lock-bench fuzz soak clean
 
 backfill: setup
 	$(BIN)/universal-decoder backfill --input "$(LIBRARY)" --output "$(OUTPUT)" $(ARGS)
@@ -98,6 +98,10 @@ wheel: setup
 # All elements of the PDFs below FOLDER, and of 500 damaged copies, with the PDF kernel and without: ARGS='--times' for CPU seconds.
 compare-pdf: setup
 	$(BIN)/python benchmarks/compare_pdf.py $(FOLDER) --mutations 500 $(ARGS)
+
+# All commits of the PDFs below FOLDER, in ranges of pages (ARGS='--pages 3 --strategy fast') and as a whole, byte for byte.
+compare-ranges: setup
+	$(BIN)/python benchmarks/compare_ranges.py $(FOLDER) $(ARGS)
 
 # Whether the accelerations change anything, over the documents below CORPUS (default: the sample library) and 200 generated ones: whole
 # elements of unstructured and the job's own (with their ids), PDFs without the kernel and the rest as well, and the job's elements against

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from transforms.errors import UsageError
-from transforms.settings import DECODER, DecodeSettings, Limits, SectionStrategy, Strategy
+from transforms.settings import DECODER, DIVIDED_FROM, OCR_PAGE, RANGE_PAGES, DecodeSettings, Limits, SectionStrategy, Strategy
 from transforms.version import VERSION
 
 COMMANDS = {
@@ -84,6 +84,8 @@ class BackfillSettings:
     accelerated: bool
     """Whether children may replace code of other packages by faster code with the same results."""
     runner: str
+    range_pages: int = RANGE_PAGES
+    """Pages of text in a range of a large PDF."""
     children_given: bool = True
     """Whether `children` was asked for; on a cluster its default comes from the machines there."""
     no_wait: bool = False
@@ -486,6 +488,15 @@ def backfill_parser() -> argparse.ArgumentParser:
         "those of a TaskManager's machine, divided by its slots)",
     )
     group.add_argument(
+        "--pdf-range-pages",
+        dest="range_pages",
+        metavar="N",
+        type=_whole_number("--pdf-range-pages", "pages"),
+        default=RANGE_PAGES,
+        help=f"a PDF of {DIVIDED_FROM} times as many pages and more is read in ranges of so many, by several children at a time; a page "
+        f"for OCR counts as {OCR_PAGE}; changes no result, only what a page that ends its child takes with it (default: %(default)s)",
+    )
+    group.add_argument(
         "--no-acceleration",
         dest="acceleration",
         action="store_false",
@@ -628,6 +639,7 @@ def parse_backfill(argv: Sequence[str], now: datetime | None = None) -> tuple[Ba
         max_failures=found.max_failures,
         accelerated=found.acceleration,
         runner=found.runner,
+        range_pages=found.range_pages,
         children_given=found.children is not None,
         no_wait=found.no_wait,
     )

@@ -1,5 +1,6 @@
 """Runs the graph on a runner, and answers with the manifest of what came of it."""
 
+import contextlib
 import logging
 import re
 import tempfile
@@ -20,6 +21,7 @@ from transforms.errors import JobFailed
 from transforms.isolation.pool import remove_folders_of_dead_owners
 from transforms.sinks.manifest import discard_manifest, read_manifest
 from transforms.storage import filesystem
+from transforms.storage.staging import sweep_ranges
 
 
 class Progress(Protocol):
@@ -73,6 +75,8 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
         close_pools()
     if state != PipelineState.DONE:
         raise JobFailed(f"The job ended as {state}. What was decoded until then is kept: the same command goes on from there.")
+    with contextlib.suppress(OSError):  # the run is published, and the next one sweeps as well
+        sweep_ranges(settings.output, settings.decode.fingerprint)
     return read_manifest(settings.output, settings.run_id)
 
 

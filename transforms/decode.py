@@ -2,6 +2,9 @@
 
 The whole chain is here, as one pure composition, because nothing between its steps may leave the child: the elements of a 600-page
 PDF cost more to hand over than to group. The parent fetches the bytes before and publishes the commit after (`transforms.decoding`).
+
+A large PDF takes three kinds of requests: the first is answered with a plan of ranges of pages, each range is read into a file, and all
+files together are joined into the commit. The parent's part of that is `transforms.decode_ranges`.
 """
 
 import hashlib
@@ -20,7 +23,9 @@ from transforms.model import DecodedDocument, DecodeError, DocumentReference, Im
 from transforms.partition import pdf_kernel
 from transforms.partition.formats import PDF
 from transforms.partition.nlp import slow_because
-from transforms.partition.partitioner import partition_document
+from transforms.partition.partitioner import partition_document, partition_from_ranges, partition_range, plan_document
+from transforms.partition.pdf.document import RangeFailure
+from transforms.partition.pdf.ranges import RangePlan, write_range
 from transforms.provenance.identifiers import attachment_id, document_id_from_digest
 from transforms.sections.entities import describe_entities
 from transforms.sections.grouping import group_elements
@@ -36,7 +41,10 @@ DOCUMENT = "document"
 COMMIT = "commit.zip"
 BLOBS = "blobs"
 PLACE = "place"
-"""Names in the work folder that the parent and the child share: the bytes, the commit, the pictures, and the attachment being decoded."""
+COPY = "copy"
+RANGES = "ranges"
+"""Names in the work folder that the parent and the child share: the bytes, the commit, the pictures, and the attachment being decoded;
+of a document in ranges of pages, the copy that they are read from, and the folder of what was read of them."""
 
 NOTHING_IN_IT = "There is no text and no picture in it."
 NO_TEXT_IN_IT = "There is no text in it, and pictures were not asked for (--no-images)."
@@ -62,9 +70,11 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Decodes `folder/document` and leaves the commit and the pictures beside it: what a child does for one request.
 
     Args:
-      request: `reference`, `settings`, `limits`, `started_at` and `failures`, as JSON.
+      request: `reference`, `settings`, `limits`, `started_at` and `failures`, as JSON; `range_pages`, if a large PDF may be divided; and of
+        one that was, `pages` (first and last of the range to read) and the `file` for it, or `join`.
       folder: the lease's own work folder.
     Returns:
+      For a PDF that is to be divided: `plan`, and the document's `digest` and `size`. For a range: its `blobs`. Else:
       `outcome` (of the commit); `blobs`, a list of paths relative to OUTPUT, each of which lies under `folder/blobs/` by its last segment;
       `notice`, a sentence for the operator about this installation, or nothing; and `pdf_kernel`, of a PDF whether it was read by the
       kernel, and why not.
@@ -82,14 +92,80 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         failures={place: (Status(status), message) for place, (status, message) in request["failures"].items()},
         enter=enter,
     )
-    documents = decode_document(folder / DOCUMENT, DocumentReference(**request["reference"]), decoding)
+    reference = DocumentReference(**request["reference"])
+    if "pages" in request:
+        return _read_range(request, folder, decoding)
+    if "join" in request:
+        documents = [_joined(request["join"], folder, reference, decoding)]
+    else:
+        plan = _plan(request, folder, reference, decoding)
+        if plan is not None:
+            return plan
+        documents = decode_document(folder / DOCUMENT, reference, decoding)
+    return _left(folder, documents, resident_before, decoding)
+
+
+def _left(folder: Path, documents: list[DecodedDocument], resident_before: int, decoding: Decoding) -> dict[str, Any]:
+    """Writes the commit and the pictures, and the answer about them."""
     added = max(high_water_bytes() - resident_before, 0)
-    documents[0] = replace(documents[0], peak_memory_mb=round(added / (1 << 20), 1))
+    peak = max(documents[0].peak_memory_mb or 0.0, round(added / (1 << 20), 1))
+    documents[0] = replace(documents[0], peak_memory_mb=peak)
     documents = [without_place(document, folder.parent) for document in documents]
     outcome = write_commit(folder / COMMIT, documents, fingerprint=decoding.settings.fingerprint)
     reader = str(pdf_kernel.state()) if documents[0].mime_type == PDF.mime_type else ""
     blobs = write_pictures(documents, folder / BLOBS)
     return {"outcome": outcome._asdict(), "blobs": blobs, "notice": slow_because() or pdf_kernel.slow_because(), "pdf_kernel": reader}
+
+
+def _plan(request: Mapping[str, Any], folder: Path, reference: DocumentReference, decoding: Decoding) -> dict[str, Any] | None:
+    if not request.get("range_pages"):
+        return None
+    document = folder / DOCUMENT
+    plan = plan_document(
+        document,
+        folder / COPY,
+        declared_mime_type=reference.kind,
+        name=source_name(reference),
+        settings=decoding.settings,
+        limits=decoding.limits,
+        range_pages=request["range_pages"],
+    )
+    if plan is None:
+        return None
+    digest, size = digest_file(document)
+    return {"plan": plan.to_json(), "digest": digest, "size": size}
+
+
+def _read_range(request: Mapping[str, Any], folder: Path, decoding: Decoding) -> dict[str, Any]:
+    first, last = request["pages"]
+    document, copy = folder / DOCUMENT, folder / COPY
+    readable = copy if copy.exists() else document
+    read = partition_range(document, readable, first, last, settings=decoding.settings, limits=decoding.limits)
+    (folder / RANGES).mkdir(exist_ok=True)
+    blobs = write_range(folder / RANGES / request["file"], read, place=str(folder.parent))
+    write_blobs(blobs, folder / BLOBS)
+    return {"blobs": list(blobs)}
+
+
+def _joined(join: Mapping[str, Any], folder: Path, reference: DocumentReference, decoding: Decoding) -> DecodedDocument:
+    found = undecoded(
+        reference, document_id=reference.document_id or document_id_from_digest(join["digest"]), started_at=decoding.started_at
+    )
+    found = replace(found, source_sha256=join["digest"], size_bytes=join["size"])
+    files = [folder / RANGES / name for name in join["files"]]
+    failures = [RangeFailure(first, last, Status(status), message) for first, last, status, message in join["failures"]]
+
+    def partition(*_: Any, **__: Any) -> PartitionedDocument:
+        return partition_from_ranges(RangePlan.from_json(join["plan"]), files, failures, decoding.settings)
+
+    (document,) = _decode(folder / DOCUMENT, found, "", replace(decoding, partition=partition), place="")
+    seconds = round(join["seconds"] + (document.seconds or 0.0), 3)
+    return replace(document, seconds=seconds, peak_memory_mb=join["peak_memory_mb"])
+
+
+def source_name(reference: DocumentReference) -> str:
+    """The last segment of the path of a document, for its extension; inline data have none."""
+    return "" if reference.locator else name_of(reference.uri)
 
 
 def decode_document(path: Path, reference: DocumentReference, decoding: Decoding) -> list[DecodedDocument]:
@@ -103,8 +179,7 @@ def decode_document(path: Path, reference: DocumentReference, decoding: Decoding
     digest, size = digest_file(path)
     found = undecoded(reference, document_id=reference.document_id or document_id_from_digest(digest), started_at=decoding.started_at)
     found = replace(found, source_sha256=digest, size_bytes=size)
-    name = "" if reference.locator else name_of(reference.uri)
-    return list(_decode(path, found, name, decoding, place=""))
+    return list(_decode(path, found, source_name(reference), decoding, place=""))
 
 
 def undecoded(reference: DocumentReference, *, document_id: str, started_at: str) -> DecodedDocument:
@@ -245,16 +320,22 @@ def attached(parent: DecodedDocument, index: int, name: str, mime_type: str, dat
 
 
 def write_pictures(documents: Sequence[DecodedDocument], folder: Path) -> list[str]:
-    """Writes each different picture once, as `folder/<digest>.<extension>`.
+    """Writes each different picture once, as `folder/<digest>.<extension>`, but for those that are in OUTPUT already.
 
     Returns:
       The blobs' paths relative to OUTPUT, in order of first appearance.
     """
-    blobs: dict[str, ImageEntity] = {image.blob_path: image for document in documents for image in document.images}
-    folder.mkdir(exist_ok=True)
-    for path, image in blobs.items():
-        (folder / Path(path).name).write_bytes(image.picture.data)
+    images: dict[str, ImageEntity] = {image.blob_path: image for document in documents for image in document.images}
+    blobs = {path: image.picture.data for path, image in images.items() if not image.picture.published}
+    write_blobs(blobs, folder)
     return list(blobs)
+
+
+def write_blobs(blobs: Mapping[str, bytes], folder: Path) -> None:
+    """Writes the bytes of each blob, given by its path relative to OUTPUT, as `folder/<digest>.<extension>`."""
+    folder.mkdir(exist_ok=True)
+    for path, data in blobs.items():
+        (folder / Path(path).name).write_bytes(data)
 
 
 def preload() -> None:

@@ -4,6 +4,7 @@ The parent's part is only to fetch bytes, wait, and publish what the child left:
 """
 
 import atexit
+import contextlib
 import json
 import logging
 import shutil
@@ -11,7 +12,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
 from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, undecoded, without_place
+from transforms.decode_ranges import DividedDocument
 from transforms.errors import JobFailed
 from transforms.isolation.handover import LeftBehindError, open_left
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
@@ -35,7 +37,7 @@ from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem
 from transforms.storage.blobs import put_blob
 from transforms.storage.commit import Outcome, StagedDocument, write_commit
-from transforms.storage.staging import staging_key, staging_path
+from transforms.storage.staging import forget_ranges, ranges_folder, staging_key, staging_path
 
 DECODER = "transforms.decode:decode_file"
 
@@ -55,6 +57,10 @@ class DecodeTask:
     accelerated: bool = True
     """Whether faster code may take the place of other packages' code. No setting of the decode: it changes no result, so it must not change
     the fingerprint."""
+    range_pages: int = 0
+    """Pages of text in a range of a PDF that is decoded in ranges; 0: none is. No setting of the decode either."""
+    resume: bool = True
+    """Whether what an earlier run has read of such ranges may be used."""
     decoder: str = DECODER
     """module:function that a child runs; another one only in tests."""
     progress: str = ""
@@ -96,7 +102,7 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
 
     def process(self, reference: DocumentReference) -> Iterator[StagedDocument]:
         pool = shared_pool(self._task)  # not in setup: a run with nothing to decode does not start it
-        self._flying.append(self._threads.submit(decode_reference, reference, self._task, pool))
+        self._flying.append(self._threads.submit(decode_reference, reference, self._task, pool, self._threads))
         while len(self._flying) >= 2 * self._task.children:
             wait(self._flying, return_when=FIRST_COMPLETED)
             yield from self._finished()
@@ -126,9 +132,11 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
             yield staged
 
 
-def decode_reference(reference: DocumentReference, task: DecodeTask, pool: ChildPool) -> StagedDocument:
+def decode_reference(reference: DocumentReference, task: DecodeTask, pool: ChildPool, helpers: Executor | None = None) -> StagedDocument:
     """Fetches and decodes one document in a child, and commits what came of it: always, whatever came of it.
 
+    Args:
+      helpers: threads of this worker; those that are free decode ranges of a document that is divided.
     Returns:
       Where the commit lies, and the document's status.
     Raises:
@@ -136,17 +144,32 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     """
     key = staging_key(reference)
     path = staging_path(task.settings.fingerprint, key)
-    with pool.lease() as child:
-        uri = filesystem.join(task.output, path)
-        try:
-            outcome, blobs, kernel = _decode(reference, task, child)
-            _publish(child.folder, task.output, uri, blobs)
-        except DecodeError as error:
-            kernel = ""
-            commit = child.own_folder / COMMIT
-            outcome = _commit_failure(reference, task, commit, error)
+    uri = filesystem.join(task.output, path)
+    with contextlib.ExitStack() as spools:
+        with pool.lease() as child:
+            try:
+                request, answer = _decode(reference, task, child)
+                if "plan" in answer:
+                    spool = spools.enter_context(pool.spool())
+                    ranges = ranges_folder(task.settings.fingerprint, key)
+                    divided = DividedDocument(request, answer, pool, spool, task.limits, task.output, ranges)
+                    divided.take(child)
+                else:
+                    divided = None
+                    outcome, kernel = _commit(child, answer, task, uri)
+            except DecodeError as error:
+                divided = None
+                outcome, kernel = _commit_failure(reference, task, child, uri, error), ""
+        if divided is not None:
+            divided.decode(helpers, task.children, resume=task.resume)
+            with pool.lease() as child:
+                try:
+                    answer = child.call(divided.join(child), timeout=task.limits.timeout_for(divided.size))
+                    outcome, kernel = _commit(child, answer, task, uri)
+                except DecodeError as error:
+                    outcome, kernel = _commit_failure(reference, task, child, uri, error), ""
             with filesystem.output_told(task.output):
-                filesystem.write_atomically(uri, commit, scratch=filesystem.join(task.output, filesystem.SCRATCH))
+                forget_ranges(task.output, task.settings.fingerprint, key)
     return StagedDocument(
         path=path,
         key=key,
@@ -160,25 +183,31 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
     )
 
 
-def _publish(folder: Path, output: str, uri: str, blobs: list[str]) -> None:
+def _commit(child: Child, answer: Mapping[str, Any], task: DecodeTask, uri: str) -> tuple[Outcome, str]:
     """Publishes what a child has left. Blobs first: a commit promises that its pictures are there.
 
+    Returns:
+      The outcome, and what the PDF kernel did.
     Raises:
       DecodeError: `crashed` where it is not what a decode leaves.
     """
-    scratch = filesystem.join(output, filesystem.SCRATCH)
+    _tell_once(str(answer.get("notice", ""))[:300])
+    outcome, blobs, kernel = _checked(answer)
+    scratch = filesystem.join(task.output, filesystem.SCRATCH)
     try:
-        with filesystem.output_told(output):
+        with filesystem.output_told(task.output):
             for blob in blobs:
-                with open_left(folder, BLOBS, blob.rpartition("/")[2]) as source:
-                    put_blob(output, blob, source)
-            with open_left(folder, COMMIT) as source, filesystem.publishing(uri, scratch=scratch) as target:
+                with open_left(child.folder, BLOBS, blob.rpartition("/")[2]) as source:
+                    put_blob(task.output, blob, source)
+            with open_left(child.folder, COMMIT) as source, filesystem.publishing(uri, scratch=scratch) as target:
                 shutil.copyfileobj(source, target, 1 << 20)
     except LeftBehindError as error:
         raise DecodeError(Status.CRASHED, str(error), Stage.PARTITION) from error
+    return outcome, kernel
 
 
-def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[Outcome, list[str], str]:
+def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The last request to the child, and its answer."""
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
     size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20)
@@ -188,19 +217,17 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> tup
         "limits": asdict(task.limits),
         "started_at": task.started_at,
         "failures": {},
+        "range_pages": task.range_pages,
     }
     while True:
         try:
-            answer = child.call(request, timeout=task.limits.timeout_for(size))
+            return request, child.call(request, timeout=task.limits.timeout_for(size))
         except ChildFailure as failure:
             # An attachment that ends its child costs itself only: the mail is decoded again without it.
             place = _place(child.folder)
             if not place or place in request["failures"]:
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
-        else:
-            _tell_once(str(answer.get("notice", ""))[:300])
-            return _checked(answer)
 
 
 def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:
@@ -228,7 +255,7 @@ def _place(folder: Path) -> str:
         return ""
 
 
-def _commit_failure(reference: DocumentReference, task: DecodeTask, commit: Path, error: DecodeError) -> Outcome:
+def _commit_failure(reference: DocumentReference, task: DecodeTask, child: Child, uri: str, error: DecodeError) -> Outcome:
     found = undecoded(reference, document_id=reference.document_id, started_at=task.started_at)
     letter = dead(found, error.status, error.message, error.stage, error.__cause__)
     if isinstance(error, ChildFailure):
@@ -239,8 +266,11 @@ def _commit_failure(reference: DocumentReference, task: DecodeTask, commit: Path
             error_class=error.error_class,
             traceback=error.detail,
         )
-    letter = without_place(letter, commit.parent)
-    return write_commit(commit, [letter], fingerprint=task.settings.fingerprint)
+    commit = child.own_folder / COMMIT
+    outcome = write_commit(commit, [without_place(letter, child.own_folder)], fingerprint=task.settings.fingerprint)
+    with filesystem.output_told(task.output):
+        filesystem.write_atomically(uri, commit, scratch=filesystem.join(task.output, filesystem.SCRATCH))
+    return outcome
 
 
 _pools: dict[str, ChildPool] = {}

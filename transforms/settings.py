@@ -17,6 +17,15 @@ from transforms.version import VERSION
 DECODER = "universal-decoder"
 
 
+RANGE_PAGES = 50
+"""Pages of text in a range of a large PDF."""
+OCR_PAGE = 25
+"""Pages of text that count as much as a page that needs OCR. It takes 100 times as long (2 s, a page of text 0.02); a range of it is longer
+(4 s), as opening a document costs 0.1 s a range."""
+DIVIDED_FROM = 4
+"""Ranges that a PDF must have enough for: below that (3 s of text) its decode is over before division pays."""
+
+
 class Strategy(StrEnum):
     """How unstructured reads pages. Source: spec, sections 2 and 8."""
 

@@ -29,6 +29,7 @@ from transforms.progress_files import progress_folder, read_counts
 from transforms.settings import DECODER as PROGRAM
 from transforms.sinks.manifest import discard_manifest, read_manifest
 from transforms.storage import filesystem
+from transforms.storage.staging import sweep_ranges
 
 if TYPE_CHECKING:
     from pipeline.run import Progress
@@ -318,6 +319,8 @@ def finish(job: Submitted, output: str) -> dict[str, Any]:
     """The manifest of a run whose job is finished; what was kept to follow it goes."""
     manifest = read_manifest(output, job.run_id)
     forget(output, job.run_id)
+    with contextlib.suppress(OSError):  # the run is published, and the next one sweeps as well
+        sweep_ranges(output, manifest["fingerprint"])
     return manifest
 
 

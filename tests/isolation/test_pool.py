@@ -145,6 +145,20 @@ def test_each_lease_has_an_empty_folder_of_its_own(make_pool):
     assert call(pool, "describe")["entries"] == ["left-over"]
 
 
+def test_the_owner_has_folders_of_its_own_beside_those_of_leases(make_pool):
+    pool = make_pool(1)
+    with pool.spool() as folder, pool.lease() as child:
+        (folder / "kept").write_text("x")
+        assert folder not in (child.folder, child.own_folder)
+        assert child.folder.parent.parent == folder.parent
+    with pool.spool() as again:
+        assert not (again / "kept").exists()
+    pool.close()
+    assert not folder.exists()
+    with pytest.raises(PoolClosedError), pool.spool():
+        pass
+
+
 def test_a_folder_without_rights_is_cleared_too(pool):
     with pool.lease() as child:
         assert child.call({"do": "lock_up_folders"})

@@ -36,6 +36,7 @@ def test_only_input_and_output_are_needed_and_all_defaults_are_the_contracts():
         max_failures=None,
         accelerated=True,
         runner="DirectRunner",
+        range_pages=50,
     )
     assert beam == ["--runner=DirectRunner"]
 
@@ -79,6 +80,7 @@ def test_every_option_reaches_its_setting():
             "--started-at=2026-01-31T11:00:00.500+01:00",
             "--runner=FlinkRunner",
             "--children=2",
+            "--pdf-range-pages=16",
             "--no-acceleration",
             "--shards=8",
         ],
@@ -102,6 +104,7 @@ def test_every_option_reaches_its_setting():
         max_failures=0.25,
         accelerated=False,
         runner="FlinkRunner",
+        range_pages=16,
     )
 
 

@@ -7,7 +7,7 @@ from decoded_documents import FINGERPRINT, TWO_PAGES, decode, fail
 
 from transforms.model import DecodedDocument, DocumentReference, Status
 from transforms.storage.commit import StagedDocument, write_commit
-from transforms.storage.staging import find_staged, staging_key, staging_path
+from transforms.storage.staging import find_staged, forget_ranges, ranges_folder, staging_key, staging_path, sweep_ranges
 
 TEXT = TWO_PAGES[:3]
 
@@ -74,3 +74,26 @@ def test_a_failure_that_may_pass_is_tried_again_also_that_of_an_attachment(tmp_p
     stage(tmp_path, "mail", decode("mail", TEXT), attached(status))
     assert missing(tmp_path, "alone", "mail") == (["alone", "mail"] if again else [])
     assert missing(tmp_path, "alone", "mail", retry_failed=True) == (["alone", "mail"] if retried else [])
+
+
+def stage_range(tmp_path, name: str):
+    path = tmp_path / ranges_folder(FINGERPRINT, staging_key(reference(name))) / "000001-000050.zip"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"read")
+    return path
+
+
+def test_ranges_are_swept_where_the_commit_is_there_and_kept_where_work_goes_on(tmp_path):
+    stage(tmp_path, "done", decode(TEXT))
+    done, begun = stage_range(tmp_path, "done"), stage_range(tmp_path, "begun")
+    sweep_ranges(tmp_path.as_uri(), FINGERPRINT)
+    assert (done.exists(), begun.exists()) == (False, True)
+    assert missing(tmp_path, "done", "begun") == ["begun"]
+
+
+def test_of_forgotten_ranges_no_folder_is_left(tmp_path):
+    stage_range(tmp_path, "begun")
+    forget_ranges(tmp_path.as_uri(), FINGERPRINT, staging_key(reference("begun")))
+    assert [path.name for path in (tmp_path / "staging" / FINGERPRINT).iterdir()] == []
+    forget_ranges(tmp_path.as_uri(), FINGERPRINT, staging_key(reference("begun")))
+    sweep_ranges(tmp_path.as_uri(), FINGERPRINT)

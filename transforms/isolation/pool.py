@@ -215,6 +215,19 @@ class ChildPool:
             finally:
                 child._end_lease()
 
+    @contextlib.contextmanager
+    def spool(self) -> Iterator[Path]:
+        """A folder for files of the owner alone, which no child reaches: emptied at the end of the block, and removed with the pool.
+
+        Raises:
+          PoolClosedError: after `close`.
+        """
+        folder = self._take_folder()
+        try:
+            yield folder.path
+        finally:
+            self._put_folder(folder)
+
     def close(self) -> None:
         """Ends all children at once, also those that decode: their calls raise `PoolClosedError`. Returns when none is left."""
         if os.getpid() != self._owner:

@@ -4,7 +4,6 @@ import hashlib
 import html
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from transforms.model import Box, Element, Picture
@@ -135,16 +134,16 @@ def link_elements(elements: Sequence[Element], *, page_based: bool, outline_over
             parent = open_headings[-1][1] if open_headings else ""
         elif element.category == IMAGE and element.in_reading_order:
             parent = open_headings[-1][1] if open_headings else ""
-        linked.append(replace(element, element_id=identifier, parent_id=parent))
+        linked.append(element.linked(identifier, parent))
     return linked
 
 
 def element_id(index: int, element: Element) -> str:
     """32 hex digits over an element's content and its place (`index`, from 0) in the document."""
-    picture = hashlib.sha256(element.picture.data).hexdigest() if element.picture else ""
+    picture = element.picture.digest if element.picture else ""
     facts = (str(index), str(element.page_number or ""), element.category, element.text, element.html, picture)
     # Each part is preceded by its length, so that no two lists of parts make the same bytes.
-    content = "".join(f"{len(fact)}:{fact}" for fact in facts)
+    content = "".join([f"{len(fact)}:{fact}" for fact in facts])
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -180,4 +179,4 @@ def detect_languages(elements: Sequence[Element]) -> list[Element]:
     text = " ".join(element.text for element in elements if element.text)
     # langdetect reads no more than its first 10,000 characters; to join a table of a gigabyte for it would only cost.
     languages = tuple(detect(text[:20_000]) or ()) if text.strip() else ()
-    return [replace(element, languages=languages) for element in elements]
+    return [element.in_languages(languages) for element in elements]

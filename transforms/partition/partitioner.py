@@ -1,9 +1,10 @@
 """From the bytes of one document to its typed elements, or to the reason why there are none: `partition_document`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transforms.model import DecodeError, PartitionedDocument
 from transforms.partition import formats
@@ -15,6 +16,10 @@ from transforms.partition.formats import Format
 from transforms.partition.nlp import install_nlp
 from transforms.partition.source import Source
 from transforms.settings import DecodeSettings, Limits
+
+if TYPE_CHECKING:
+    from transforms.partition.pdf.document import PagesRead, RangeFailure
+    from transforms.partition.pdf.ranges import RangePlan
 
 _PARTITIONERS: Mapping[str, tuple[str, str]] = {
     formats.DOCX.name: ("office.word", "partition_docx"),
@@ -73,6 +78,75 @@ def partition_document(
         raise
     linked = link_elements(document.elements, page_based=document.page_based, outline_over_pages=known is formats.PDF)
     return replace(document, elements=linked)
+
+
+def plan_document(
+    path: Path, copy: Path, *, declared_mime_type: str, name: str, settings: DecodeSettings, limits: Limits, range_pages: int
+) -> "RangePlan | None":
+    """Divides a document into ranges of pages that can be decoded apart, if it is a PDF and large enough.
+
+    Args:
+      copy: where a copy is put, if ranges cannot be read from the document itself.
+      range_pages: as in `plan_ranges`.
+      others: as in `partition_document`.
+    Returns:
+      None where it is to be decoded as a whole: also where it cannot be decoded at all, which that tells.
+    """
+    apply_decode_environment()
+    try:
+        known = detect_format(path, declared_mime_type, name, limits)
+        if known is not formats.PDF or missing_tool(known) is not None:
+            return None
+        from transforms.partition.pdf.ranges import plan_ranges
+
+        return plan_ranges(path, copy, settings, limits, range_pages)
+    except Exception:  # of the libraries, over a damaged document: anything
+        return None
+
+
+def partition_range(
+    path: Path, readable: Path, first: int, last: int, *, settings: DecodeSettings, limits: Limits
+) -> "PagesRead | DecodeError":
+    """Reads a range of pages of a document that was divided.
+
+    Args:
+      readable: the document, or the copy of it.
+      first, last: from 1.
+    Returns:
+      What was read, or why the whole document cannot be decoded.
+    """
+    from transforms.partition.pdf.document import opened, read_pages
+
+    apply_decode_environment()
+    install_nlp()
+    try:
+        with opened(path, limits, readable) as file:
+            return read_pages(file, range(first, last + 1), settings)
+    except DecodeError as error:
+        return error
+
+
+def partition_from_ranges(
+    plan: "RangePlan", files: Sequence[Path], failures: "Sequence[RangeFailure]", settings: DecodeSettings
+) -> PartitionedDocument:
+    """Makes a document of what was read of its ranges: what `partition_document` would have given.
+
+    Args:
+      files: of the ranges that were read, in page order.
+      failures: those that were not.
+    Raises:
+      DecodeError: as `partition_document`.
+    """
+    from transforms.partition.pdf.document import join_pages
+    from transforms.partition.pdf.ranges import read_range
+
+    apply_decode_environment()
+    try:
+        document = join_pages(plan.facts, [read_range(file) for file in files], settings, failures)
+    except DecodeError as error:
+        error.mime_type = formats.PDF.mime_type
+        raise
+    return replace(document, elements=link_elements(document.elements, page_based=True, outline_over_pages=True))
 
 
 def _partition(source: Source) -> PartitionedDocument:

@@ -1,6 +1,5 @@
 """Gives pages, sections and images their identity: ids, titles, counts, and their place in the document text."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 from transforms.model import AssembledText, Element, Group, ImageEntity, PartitionedDocument, Picture, TextEntity
@@ -62,9 +61,9 @@ def describe_entities(
         )
         for element in group.elements:
             if (picture := _picture(element)) is not None:
-                data = picture.data
                 # Keyed by identity: a logo that stands on 400 pages is one bytes object, hashed once.
-                digest = digests.get(id(data)) or digests.setdefault(id(data), hashlib.sha256(data).hexdigest())
+                mark = id(picture if picture.published else picture.data)
+                digest = digests.get(mark) or digests.setdefault(mark, picture.digest)
                 number = len(images) + 1
                 images.append(
                     ImageEntity(

@@ -63,7 +63,7 @@ def rows(document: DecodedDocument) -> list[dict[str, Any]]:
             "element_id": or_null(image.element_id),
             "mime_type": image.picture.mime_type,
             "sha256": image.sha256,
-            "size_bytes": len(image.picture.data),
+            "size_bytes": image.picture.size,
             "width": image.picture.width,
             "height": image.picture.height,
             "coordinates": image.coordinates,

@@ -149,7 +149,7 @@ def write_commit(path: Path, decoded: Sequence[DecodedDocument], *, fingerprint:
         fingerprint=fingerprint,
         may_pass=sum(document.status.may_pass for document in decoded),
     )
-    blobs = sorted({(image.blob_path, len(image.picture.data)) for document in decoded for image in document.images})
+    blobs = sorted({(image.blob_path, image.picture.size) for document in decoded for image in document.images})
     content = {
         "format": FORMAT,
         "outcome": outcome._asdict(),

@@ -7,12 +7,15 @@ goes on where it stopped, and other settings never mix.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from transforms.model import DocumentReference
 from transforms.storage import filesystem
 from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, read_outcome
 from transforms.storage.read_ahead import read_ahead
 
+_RANGES = "staging/{}/ranges"
 PREFIX_LENGTH = 2
 """Hex digits: 256 folders. At ten million documents each holds 40,000 names, which one listing gives in well under a second."""
 
@@ -41,6 +44,30 @@ def staging_folder(fingerprint: str, key: str) -> str:
 def staging_path(fingerprint: str, key: str) -> str:
     """Of a commit, relative to OUTPUT."""
     return f"{staging_folder(fingerprint, key)}/{key}.zip"
+
+
+def ranges_folder(fingerprint: str, key: str) -> str:
+    """Relative to OUTPUT: where lies what was read of the ranges of pages of a large document, until its commit is there."""
+    return f"{_RANGES.format(fingerprint)}/{key[:PREFIX_LENGTH]}/{key}"
+
+
+def forget_ranges(output: str, fingerprint: str, key: str) -> None:
+    """Deletes what was read of the ranges of a document, and folders that are empty without it."""
+    folder = filesystem.join(output, ranges_folder(fingerprint, key))
+    filesystem.delete_folder(folder)
+    if filesystem.is_local(folder):
+        place = Path(filesystem.local_path(folder))
+        with suppress(OSError):  # others are in there
+            place.parent.rmdir()
+            place.parent.parent.rmdir()
+
+
+def sweep_ranges(output: str, fingerprint: str) -> None:
+    """Deletes what is left of documents whose commit is there: a job that was killed in between has left it."""
+    files = filesystem.list_folder(filesystem.join(output, _RANGES.format(fingerprint)), recursive=True)
+    for key in {file.name.split("/")[1] for file in files if file.name.count("/") == 2}:
+        if filesystem.exists(filesystem.join(output, staging_path(fingerprint, key))):
+            forget_ranges(output, fingerprint, key)
 
 
 def find_staged(

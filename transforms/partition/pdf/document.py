@@ -17,11 +17,12 @@ from typing import Any
 
 from transforms.model import Box, DecodeError, Element, PartitionedDocument, Status
 from transforms.partition import ocr
-from transforms.partition.elements import from_unstructured
-from transforms.partition.pdf.images import EmbeddedPictures, embedded_pictures
+from transforms.partition.elements import detect_languages, from_unstructured
+from transforms.partition.pdf.images import PaintedPictures, find_pictures, place_found
 from transforms.partition.pdf.pages import PageGeometry, named_pages, page_geometry
 from transforms.partition.pdf.properties import pdf_properties
-from transforms.partition.pdf.text_layer import is_damaged, read_text_layer
+from transforms.partition.pdf.text_layer import TextLayer, is_damaged, read_text_layer, text_layer_warnings
+from transforms.partition.properties import Properties
 from transforms.settings import DecodeSettings, Limits, Strategy
 
 MIME_TYPE = "application/pdf"
@@ -33,23 +34,53 @@ _SURE = 75.0
 """Mean confidence of OCR from which it replaces a text layer of that kind; in the wrong language it comes out at 30 to 60."""
 
 
-@dataclass
-class _Findings:
-    """What is found out about a document while it is partitioned."""
+@dataclass(frozen=True)
+class DocumentFacts:
+    """What is known of a PDF before any of its pages is read."""
 
-    geometries: Mapping[int, PageGeometry]
-    texts: dict[int, list[Element]] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    missing: set[int] = field(default_factory=set)
-    unread: set[int] = field(default_factory=set)
-    garbled: set[int] = field(default_factory=set)
-    """Both as in `TextLayer`."""
-    is_damaged: bool = False
+    page_count: int
+    damaged: bool = False
     """Whether qpdf had to repair the file."""
+    warnings: Sequence[str] = ()
+    properties: Properties = field(default_factory=Properties)
+
+
+@dataclass
+class PagesRead:
+    """What is found out about pages: of a whole document, or of a range of it. Nothing in it depends on other pages."""
+
+    sizes: dict[int, tuple[float, float]] = field(default_factory=dict)
+    """Of all pages that were looked at, as they are seen, in points."""
+    layer: TextLayer = field(default_factory=TextLayer)
+    read: dict[int, list[Element]] = field(default_factory=dict)
+    """Elements of pages that OCR or a layout model has read: they take the place of the text layer's."""
+    damaged: list[int] = field(default_factory=list)
+    """Pages whose content cannot be decoded."""
+    wanting: list[int] = field(default_factory=list)
+    """Pages that need OCR."""
+    lacking: str = ""
+    """Why no OCR can be had."""
+    failed: dict[int, str] = field(default_factory=dict)
+    """Pages that OCR failed over, and why."""
+    silent: list[int] = field(default_factory=list)
+    """Pages in which OCR found no text."""
+    no_better: list[int] = field(default_factory=list)
+    """Pages whose text layer is without meaning, and that OCR reads no better."""
+    pictures: PaintedPictures = field(default_factory=PaintedPictures)
+
+
+@dataclass(frozen=True)
+class RangeFailure:
+    """A range of pages that was not read, and why."""
+
+    first: int
+    last: int
+    status: Status
+    message: str
 
 
 def partition_pdf(path: Path, settings: DecodeSettings, limits: Limits | None = None) -> PartitionedDocument:
-    """Partitions a PDF.
+    """Partitions a PDF: `read_pages` for all of them, then `join_pages`.
 
     Args:
       path: of the bytes.
@@ -63,38 +94,146 @@ def partition_pdf(path: Path, settings: DecodeSettings, limits: Limits | None = 
       DecodeError: `encrypted`, `corrupt`, `needs_ocr` (no page has a text layer, and the strategy is `fast`), `missing_tool` (no page has
         one, and there is no tesseract; or no layout model), `too_large` (more pages than `limits` has).
     """
-    with _opened(path, limits or Limits()) as (pdf, readable, warnings, damaged):
-        geometries = {number: page_geometry(page.obj) for number, page in enumerate(pdf.pages, start=1)}
-        found = _Findings(geometries, warnings=[*warnings, *_lossy_features(pdf)], is_damaged=damaged)
-        if settings.strategy is Strategy.HI_RES:
-            _read_by_layout_model(found, readable, settings)
-        else:
-            if settings.strategy is not Strategy.OCR_ONLY:
-                layer = read_text_layer(pdf, readable, geometries)
-                found.texts, found.unread, found.garbled = layer.pages, layer.unread, layer.garbled
-                found.warnings.extend(layer.warnings)
-            _read_pictures_of_text(found, pdf, readable, settings)
-        pictures = embedded_pictures(pdf, geometries) if settings.images else EmbeddedPictures()
-        properties = pdf_properties(pdf)
+    with opened(path, limits or Limits()) as file:
+        facts = document_facts(file)
+        pages = read_pages(file, range(1, facts.page_count + 1), settings)
+    return join_pages(facts, [pages], settings)
+
+
+def document_facts(file: "OpenedPdf") -> DocumentFacts:
+    """What the file says of the document as a whole."""
+    return DocumentFacts(
+        page_count=len(file.pdf.pages),
+        damaged=file.damaged,
+        warnings=[*file.warnings, *_lossy_features(file.pdf)],
+        properties=pdf_properties(file.pdf),
+    )
+
+
+def read_pages(file: "OpenedPdf", numbers: Sequence[int], settings: DecodeSettings) -> PagesRead:
+    """Reads pages, each as if it were alone.
+
+    Args:
+      numbers: of the pages, growing; all of them for `hi_res`, whose model takes files.
+    Raises:
+      DecodeError: of the whole document: it cannot be drawn, or there is no layout model.
+    """
+    geometries = {number: page_geometry(file.pdf.pages[number - 1].obj) for number in numbers}
+    found = PagesRead(sizes={number: geometry.size for number, geometry in geometries.items()})
+    if settings.strategy is Strategy.HI_RES:
+        _read_by_layout_model(found, file.readable, settings)
+    else:
+        if settings.strategy is not Strategy.OCR_ONLY:
+            found.layer = read_text_layer(file.pdf, file.readable, geometries)
+        _read_pictures_of_text(found, file, geometries, settings)
+    if settings.images:
+        found.pictures = find_pictures(file.pdf, geometries)
+    return found
+
+
+def join_pages(
+    facts: DocumentFacts, ranges: Sequence[PagesRead], settings: DecodeSettings, failures: Sequence[RangeFailure] = ()
+) -> PartitionedDocument:
+    """Makes one document of what was read of its pages: the same whatever ranges they were read in.
+
+    Args:
+      ranges: in page order; together with the failures all pages.
+      failures: ranges that were not read. They cost their pages, as long as there is anything else.
+    Raises:
+      DecodeError: as `partition_pdf`, where that is known only from all pages; with failures and nothing else the status of the first.
+    """
+    texts = _with_languages({number: page for found in ranges for number, page in found.layer.pages.items()})
+    texts |= {number: page for found in ranges for number, page in found.read.items()}
+    missing = {number for found in ranges for number in (*found.damaged, *found.failed, *found.no_better)}
+    lost = {number for failure in failures for number in range(failure.first, failure.last + 1)}
+    pictures = place_found([found.pictures for found in ranges])
+    warnings = [*facts.warnings, *text_layer_warnings([found.layer for found in ranges])]
+    damaged = [number for found in ranges for number in found.damaged]
+    if damaged:
+        warnings.append(f"{named_pages(damaged)}: the content is damaged and cannot be read.")
+    if failures and not any(texts.values()) and not pictures.by_page:
+        first = failures[0]
+        raise DecodeError(first.status, f"{named_pages(range(first.first, first.last + 1))}: {first.message}")
+    if settings.strategy is Strategy.FAST:
+        missing |= _tell_unread(warnings, ranges, has_text=any(texts.values()))
+    else:
+        missing |= _tell_of_ocr(warnings, ranges, settings, has_text=any(texts.values()))
     elements = [
         element
-        for number in geometries
-        for element in place_pictures(found.texts.get(number, []), pictures.by_page.get(number, []), images=settings.images)
+        for number in sorted({number for found in ranges for number in found.sizes})
+        for element in place_pictures(texts.get(number, []), pictures.by_page.get(number, []), images=settings.images)
     ]
-    if not elements and (found.is_damaged or found.missing):
-        raise DecodeError(Status.CORRUPT, f"The PDF is damaged: nothing of its {len(geometries)} pages can be read.")
+    if not elements and (facts.damaged or missing):
+        raise DecodeError(Status.CORRUPT, f"The PDF is damaged: nothing of its {facts.page_count} pages can be read.")
+    warnings.extend(pictures.warnings)
+    warnings.extend(
+        f"{named_pages(range(failure.first, failure.last + 1))}: not read ({failure.status}). {failure.message}" for failure in failures
+    )
     return PartitionedDocument(
         elements=elements,
         mime_type=MIME_TYPE,
         page_based=True,
-        page_count=len(geometries),
-        page_sizes={number: geometry.size for number, geometry in geometries.items()},
-        title=properties.title,
-        creator=properties.creator,
-        date=properties.date,
-        warnings=[*found.warnings, *pictures.warnings],
-        missing_pages=sorted(found.missing),
+        page_count=facts.page_count,
+        page_sizes={number: size for found in ranges for number, size in found.sizes.items()},
+        title=facts.properties.title,
+        creator=facts.properties.creator,
+        date=facts.properties.date,
+        warnings=warnings,
+        missing_pages=sorted(missing | lost),
     )
+
+
+def _with_languages(texts: dict[int, list[Element]]) -> dict[int, list[Element]]:
+    """The text layer's elements with the languages of the document, which are found in the texts of its first pages."""
+    languages = iter(detect_languages([element for number in sorted(texts) for element in texts[number]]))
+    return {number: [next(languages) for _ in texts[number]] for number in sorted(texts)}
+
+
+def _tell_unread(warnings: list[str], ranges: Sequence[PagesRead], *, has_text: bool) -> set[int]:
+    """Tells of pages that need the OCR that `fast` does not ask for.
+
+    Returns:
+      Those pages: they are missing.
+    """
+    wanting = [number for found in ranges for number in found.wanting]
+    unread = {number for found in ranges for number in found.layer.unread}
+    garbled = sorted({number for found in ranges for number in found.layer.garbled})
+    pictures = [number for number in wanting if number not in unread and number not in garbled]
+    if wanting and not has_text:
+        if unread:
+            raise DecodeError(Status.CORRUPT, f"The text layer of no page can be read. {warnings[-1]}")
+        raise DecodeError(
+            Status.NEEDS_OCR, "No page of the PDF has a text layer, only pictures: read it with --strategy auto or --strategy ocr_only."
+        )
+    if pictures:
+        warnings.append(f"{named_pages(pictures)}: no text layer, only pictures; --strategy auto reads them by OCR.")
+    if garbled:
+        warnings.append(f"{named_pages(garbled)}: {_GARBLED}; --strategy auto reads them by OCR.")
+    return set(wanting)
+
+
+def _tell_of_ocr(warnings: list[str], ranges: Sequence[PagesRead], settings: DecodeSettings, *, has_text: bool) -> set[int]:
+    """Tells of pages that OCR could not be had for, or gave nothing of.
+
+    Returns:
+      Those that are missing for want of it.
+    """
+    lacking = [number for found in ranges if found.lacking for number in found.wanting]
+    if lacking:
+        reason = next(found.lacking for found in ranges if found.lacking)
+        if not has_text:
+            raise DecodeError(Status.MISSING_TOOL, reason)
+        warnings.append(f"{named_pages(lacking)}: there are pictures of text that are not read. {reason}")
+    for found in ranges:
+        warnings.extend(f"Page {number}: {reason}" for number, reason in found.failed.items())
+    languages = " + ".join(settings.languages)
+    silent = [number for found in ranges for number in found.silent]
+    if silent:
+        warnings.append(f"{named_pages(silent)}: OCR in {languages} finds no text.")
+    no_better = [number for found in ranges for number in found.no_better]
+    if no_better:
+        warnings.append(f"{named_pages(no_better)}: {_GARBLED}, and OCR in {languages} reads them no better.")
+    return set(lacking)
 
 
 def place_pictures(elements: Sequence[Element], pictures: Sequence[Element], *, images: bool = True) -> list[Element]:
@@ -134,13 +273,25 @@ def _overlap(first: Box | None, second: Box | None) -> float:
 # --- opening -------------------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class OpenedPdf:
+    """An open PDF."""
+
+    pdf: Any
+    """`pikepdf.Pdf`."""
+    readable: Path
+    """A file that every reader opens and finds the same pages in: the document's own, or a copy that qpdf has written, without the junk
+    before the header, decrypted, with its damage repaired."""
+    warnings: Sequence[str]
+    damaged: bool
+
+
 @contextlib.contextmanager
-def _opened(path: Path, limits: Limits) -> Iterator[tuple[Any, Path, list[str], bool]]:
+def opened(path: Path, limits: Limits, readable: Path | None = None) -> Iterator[OpenedPdf]:
     """Opens a PDF.
 
-    Yields:
-      The `pikepdf.Pdf`, a path that every reader opens and finds the same pages in, warnings, and whether it was damaged. The path is the
-      document's own, or a copy that qpdf has written: without the junk before the header, decrypted, with its damage repaired.
+    Args:
+      readable: the file that an earlier opening of the same document has found or made.
     """
     import pikepdf
 
@@ -162,11 +313,12 @@ def _opened(path: Path, limits: Limits) -> Iterator[tuple[Any, Path, list[str], 
             damaged = any("damaged" in str(warning) or "reconstruct" in str(warning) for warning in pdf.get_warnings())
             if damaged:
                 warnings.append("The PDF is damaged: it was repaired as far as it could be, and pages or text may be missing.")
-            readable = bare
-            if damaged or pdf.is_encrypted or _pages_of_pdfminer(bare) != len(pdf.pages):
-                readable = Path(folder) / "readable.pdf"
-                _save(pdf, readable)
-            yield pdf, readable, warnings, damaged
+            if readable is None:
+                readable = bare
+                if damaged or pdf.is_encrypted or _pages_of_pdfminer(bare) != len(pdf.pages):
+                    readable = Path(folder) / "readable.pdf"
+                    _save(pdf, readable)
+            yield OpenedPdf(pdf, readable, warnings, damaged)
 
 
 def _without_junk(path: Path, folder: Path) -> Path:
@@ -255,75 +407,40 @@ def _annotations(pdf: Any) -> tuple[int, int]:
 # --- OCR -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _read_pictures_of_text(found: _Findings, pdf: Any, readable: Path, settings: DecodeSettings) -> None:
-    """Reads by OCR the pages that need it and may get it; tells of those that need it and do not get it."""
-    textless = [number for number in found.geometries if not found.texts.get(number)]
-    if not textless and not found.garbled:
+def _read_pictures_of_text(found: PagesRead, file: OpenedPdf, geometries: Mapping[int, PageGeometry], settings: DecodeSettings) -> None:
+    """Finds the pages that need OCR, and reads those that may get it."""
+    textless = [number for number in geometries if not found.layer.pages.get(number)]
+    if not textless and not found.layer.garbled:
         return
-    with _drawn(readable) as document:
-        blank = [number for number in textless if number not in found.unread | found.garbled and _is_blank(document, number)]
-        _tell_damaged(found, pdf, blank)
-        pictured = [number for number in textless if number not in blank]
-        wanting = sorted({*pictured, *found.garbled})
-        if settings.strategy is Strategy.FAST:
-            _tell_unread(found, wanting)
-        elif wanting:
-            _read_pages(found, document, wanting, settings)
+    with _drawn(file.readable) as document:
+        attempted = found.layer.unread | found.layer.garbled
+        blank = [number for number in textless if number not in attempted and _is_blank(document, number)]
+        # Pages that look blank because their content cannot be decoded are missing.
+        found.damaged = [number for number in blank if is_damaged(file.pdf, number)]
+        found.wanting = sorted({*textless, *found.layer.garbled} - set(blank))
+        if found.wanting and settings.strategy is not Strategy.FAST:
+            _read_by_ocr(found, document, geometries, settings)
 
 
-def _tell_damaged(found: _Findings, pdf: Any, blank: Sequence[int]) -> None:
-    """Pages that look blank because their content cannot be decoded are missing."""
-    damaged = [number for number in blank if is_damaged(pdf, number)]
-    found.missing.update(damaged)
-    if damaged:
-        found.warnings.append(f"{named_pages(damaged)}: the content is damaged and cannot be read.")
-
-
-def _tell_unread(found: _Findings, wanting: Sequence[int]) -> None:
-    found.missing.update(wanting)
-    pictures = [number for number in wanting if number not in found.unread and number not in found.garbled]
-    if wanting and not any(found.texts.values()):
-        if found.unread:
-            raise DecodeError(Status.CORRUPT, f"The text layer of no page can be read. {found.warnings[-1]}")
-        raise DecodeError(
-            Status.NEEDS_OCR, "No page of the PDF has a text layer, only pictures: read it with --strategy auto or --strategy ocr_only."
-        )
-    if pictures:
-        found.warnings.append(f"{named_pages(pictures)}: no text layer, only pictures; --strategy auto reads them by OCR.")
-    if found.garbled:
-        found.warnings.append(f"{named_pages(sorted(found.garbled))}: {_GARBLED}; --strategy auto reads them by OCR.")
-
-
-def _read_pages(found: _Findings, document: Any, wanting: Sequence[int], settings: DecodeSettings) -> None:
+def _read_by_ocr(found: PagesRead, document: Any, geometries: Mapping[int, PageGeometry], settings: DecodeSettings) -> None:
     try:
         ocr.require_tesseract(settings.languages)
     except DecodeError as lacking:
-        if not any(found.texts.values()):
-            raise
-        found.missing.update(wanting)
-        found.warnings.append(f"{named_pages(wanting)}: there are pictures of text that are not read. {lacking.message}")
+        found.lacking = lacking.message
         return
-    silent, garbled = [], []
-    for number in wanting:
+    for number in found.wanting:
         try:
-            paragraphs = ocr.read_paragraphs(_page_image(document, number, found.geometries[number]), settings.languages)
+            paragraphs = ocr.read_paragraphs(_page_image(document, number, geometries[number]), settings.languages)
         except DecodeError as error:
-            found.missing.add(number)
-            found.warnings.append(f"Page {number}: {error.message}")
+            found.failed[number] = error.message
             continue
-        if number in found.garbled and _confidence(paragraphs) < _SURE:
-            garbled.append(number)
+        if number in found.layer.garbled and _confidence(paragraphs) < _SURE:
+            found.no_better.append(number)
         elif paragraphs:
             elements = ocr.text_elements(paragraphs, page_number=number, languages=settings.languages)
-            found.texts[number] = from_unstructured(elements, images=False)
+            found.read[number] = from_unstructured(elements, images=False)
         else:
-            silent.append(number)
-    languages = " + ".join(settings.languages)
-    if silent:
-        found.warnings.append(f"{named_pages(silent)}: OCR in {languages} finds no text.")
-    if garbled:
-        found.missing.update(garbled)
-        found.warnings.append(f"{named_pages(garbled)}: {_GARBLED}, and OCR in {languages} reads them no better.")
+            found.silent.append(number)
 
 
 def _confidence(paragraphs: Sequence[ocr.Paragraph]) -> float:
@@ -373,7 +490,7 @@ def _page_image(document: Any, number: int, geometry: PageGeometry) -> Any:
 # --- the layout model ----------------------------------------------------------------------------------------------------------------
 
 
-def _read_by_layout_model(found: _Findings, readable: Path, settings: DecodeSettings) -> None:
+def _read_by_layout_model(found: PagesRead, readable: Path, settings: DecodeSettings) -> None:
     from unstructured.partition.pdf import partition_pdf as partition
 
     try:
@@ -390,7 +507,7 @@ def _read_by_layout_model(found: _Findings, readable: Path, settings: DecodeSett
     except (FileNotFoundError, ImportError) as error:  # huggingface_hub's LocalEntryNotFoundError is a FileNotFoundError
         raise layout_model_missing() from error
     for element in from_unstructured(elements, images=settings.images):
-        found.texts.setdefault(element.page_number or 1, []).append(element)
+        found.read.setdefault(element.page_number or 1, []).append(element)
 
 
 def layout_model_missing() -> DecodeError:

@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from transforms.model import Box, Element, Picture
 from transforms.partition.pdf.pages import IDENTITY, Matrix, PageGeometry, bounds, inherited, multiplied, numbers, visible
@@ -41,6 +41,8 @@ _OPERATORS = "q Q cm Do BI ID EI"
 _INLINE = re.compile(rb"(?<![^\s])BI\s")
 _UNIT_SQUARE: Box = (0.0, 0.0, 1.0, 1.0)
 
+_TOO_MANY_BYTES = f"the document has more than {MAX_BYTES >> 20} MiB of them"
+_What = TypeVar("_What")
 _Key = tuple[int, int] | str
 """Number and generation of an image object; the digest of an inline image."""
 
@@ -51,6 +53,30 @@ class _Place:
 
     key: _Key
     matrix: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class PaintedPage:
+    """What one page paints."""
+
+    number: int
+    painted: int = 0
+    """Images that can be seen on it; those beyond the limits are in no `places`."""
+    places: Sequence[tuple[str, Box]] = ()
+    """The image's key and its box, in painting order; no key: a small stencil mask, which is no picture."""
+    problem: str = ""
+    """Why its images could not be found."""
+
+
+@dataclass
+class PaintedPictures:
+    """What the pages of a PDF, or a range of them, paint: enough to decide on once all ranges are known."""
+
+    pages: list[PaintedPage] = field(default_factory=list)
+    pictures: dict[str, tuple[Picture | None, str]] = field(default_factory=dict)
+    """Key of an image -> its picture, and why there is none where the reader should know."""
+    cut: bool = False
+    """Whether some content paints more images than are looked at."""
 
 
 @dataclass
@@ -64,30 +90,74 @@ class EmbeddedPictures:
 
 
 def embedded_pictures(pdf: Any, geometries: Mapping[int, PageGeometry]) -> EmbeddedPictures:
-    """Finds and reads the images that the pages paint.
+    """Finds, reads and places the images that the pages of a whole document paint: `find_pictures`, then `place_found`."""
+    return place_found([find_pictures(pdf, geometries)])
+
+
+def find_pictures(pdf: Any, geometries: Mapping[int, PageGeometry]) -> PaintedPictures:
+    """Finds and reads the images that pages paint.
 
     Args:
       pdf: an open `pikepdf.Pdf`.
-      geometries: of all pages, by page number.
+      geometries: of the pages to look at, by page number.
     Returns:
-      One element for each place on a page, in painting order, with the box that is seen of it; equal objects share one `Picture`.
-      Left out, with a warning where it may matter: stencil masks that are smaller than a tenth of the page, images with a side of one
-      pixel, places outside of the page or thinner than half a point, and what is over the limits of this module.
+      Each picture once, and its places. Left out: images with a side of one pixel, places outside of the page or thinner than half a point,
+      and what is over the limits of this module.
     """
-    found = EmbeddedPictures()
+    found = PaintedPictures()
     reader = _Reader(pdf)
+    kept = size = 0
     for number, geometry in geometries.items():
-        page = pdf.pages[number - 1]
         try:
-            places = reader.places_of_page(page)
+            places = reader.places_of_page(pdf.pages[number - 1])
         except Exception as error:  # qpdf's parser and damaged objects raise RuntimeError, TypeError, ValueError, PdfError, …
-            found.warnings.append(f"Page {number}: its images could not be found ({_short(error)}).")
+            found.pages.append(PaintedPage(number, problem=_short(error)))
             continue
         seen = [(place, box) for place in places if (box := _box_on_page(place, geometry)) is not None]
-        _keep(found, reader, number, _largest(found, number, seen))
-    if reader.cut:
-        found.warnings.append(f"Some content paints more than {_Reader.limit:,} images: those beyond are not looked at.")
+        on_page: list[tuple[str, Box]] = []
+        for place, box in _largest(seen, min(MAX_PLACES_PER_PAGE, MAX_PLACES - kept)):
+            if reader.is_stencil(place.key) and _area(box) < _MIN_STENCIL:
+                on_page.append(("", box))
+                continue
+            key = place.key if isinstance(place.key, str) else "{} {}".format(*place.key)
+            if key not in found.pictures:
+                picture, problem = reader.picture(place.key)
+                if picture is not None and size + len(picture.data) > MAX_BYTES:
+                    picture, problem = None, _TOO_MANY_BYTES
+                size += len(picture.data) if picture is not None else 0
+                found.pictures[key] = picture, problem
+            kept += found.pictures[key][0] is not None
+            on_page.append((key, box))
+        if seen:
+            found.pages.append(PaintedPage(number, len(seen), on_page))
+    found.cut = reader.cut
     return found
+
+
+def place_found(ranges: Sequence[PaintedPictures]) -> EmbeddedPictures:
+    """The images of a document from what was found in its ranges of pages: the limits of a document count over all of them.
+
+    Args:
+      ranges: in page order, without a page twice; equal keys are equal images.
+    Returns:
+      One element for each place on a page, in painting order, with the box that is seen of it; equal images share one `Picture`.
+      Left out, with a warning where it may matter: stencil masks that are smaller than a tenth of the page, and what is over the limits.
+    """
+    placed = EmbeddedPictures()
+    known: dict[str, tuple[Picture | None, str]] = {}
+    """Pictures that a place was found for, with their digest."""
+    for found in ranges:
+        for page in found.pages:
+            if page.problem:
+                placed.warnings.append(f"Page {page.number}: its images could not be found ({page.problem}).")
+                continue
+            room = min(MAX_PLACES_PER_PAGE, MAX_PLACES - placed.places)
+            if page.painted > room:
+                placed.warnings.append(f"Page {page.number} paints {page.painted:,} images: the {room:,} largest are kept.")
+            _place_on_page(placed, known, found.pictures, page.number, _largest(page.places, room))
+    if any(found.cut for found in ranges):
+        placed.warnings.append(f"Some content paints more than {_Reader.limit:,} images: those beyond are not looked at.")
+    return placed
 
 
 def _box_on_page(place: _Place, geometry: PageGeometry) -> Box | None:
@@ -98,11 +168,9 @@ def _box_on_page(place: _Place, geometry: PageGeometry) -> Box | None:
     return box if (box[2] - box[0]) * width >= _MIN_POINTS and (box[3] - box[1]) * height >= _MIN_POINTS else None
 
 
-def _largest(found: EmbeddedPictures, number: int, seen: list[tuple[_Place, Box]]) -> list[tuple[_Place, Box]]:
-    room = min(MAX_PLACES_PER_PAGE, MAX_PLACES - found.places)
+def _largest(seen: Sequence[tuple[_What, Box]], room: int) -> Sequence[tuple[_What, Box]]:
     if len(seen) <= room:
         return seen
-    found.warnings.append(f"Page {number} paints {len(seen):,} images: the {room:,} largest are kept.")
     order = sorted(range(len(seen)), key=lambda index: (-_area(seen[index][1]), index))
     return [seen[index] for index in sorted(order[:room])]
 
@@ -111,32 +179,32 @@ def _area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
-def _keep(found: EmbeddedPictures, reader: "_Reader", number: int, seen: Sequence[tuple[_Place, Box]]) -> None:
+def _place_on_page(
+    placed: EmbeddedPictures,
+    known: dict[str, tuple[Picture | None, str]],
+    pictures: Mapping[str, tuple[Picture | None, str]],
+    number: int,
+    places: Sequence[tuple[str, Box]],
+) -> None:
     elements: list[Element] = []
-    for order, (place, box) in enumerate(seen, start=1):
-        if reader.is_stencil(place.key) and _area(box) < _MIN_STENCIL:
+    for order, (key, box) in enumerate(places, start=1):
+        if not key:
             continue
-        is_new = place.key not in reader.pictures
-        picture, digest, problem = reader.picture(place.key)
-        if is_new and problem:
-            found.warnings.append(f"Page {number}: an image is not kept: {problem}.")
-        if picture is None:
-            continue
-        if is_new:
-            found.bytes += len(picture.data)
-            if found.bytes > MAX_BYTES:
-                reader.pictures[place.key] = (None, "", "")
-                found.bytes -= len(picture.data)
-                found.warnings.append(f"Page {number}: an image is not kept: the document has more than {MAX_BYTES >> 20} MiB of them.")
-                continue
-        elements.append(
-            image_element(
-                picture, place=f"page {number}, {order}", page_number=number, coordinates=box, in_reading_order=False, digest=digest
-            )
-        )
+        if key not in known:
+            picture, problem = pictures[key]
+            if picture is not None and placed.bytes + picture.size > MAX_BYTES:
+                picture, problem = None, _TOO_MANY_BYTES
+            if problem:
+                placed.warnings.append(f"Page {number}: an image is not kept: {problem}.")
+            known[key] = picture, picture.digest if picture else ""
+            placed.bytes += picture.size if picture else 0
+        picture, digest = known[key]
+        if picture is not None:
+            place = f"page {number}, {order}"
+            elements.append(image_element(picture, place=place, page_number=number, coordinates=box, in_reading_order=False, digest=digest))
     if elements:
-        found.by_page[number] = elements
-        found.places += len(elements)
+        placed.by_page[number] = elements
+        placed.places += len(elements)
 
 
 class _Reader:
@@ -150,7 +218,6 @@ class _Reader:
         self._forms: dict[tuple[int, int], list[_Place]] = {}
         self._images: dict[_Key, Any] = {}
         self._spaces: dict[_Key, Any] = {}
-        self.pictures: dict[_Key, tuple[Picture | None, str, str]] = {}
         self.cut = False
 
     def places_of_page(self, page: Any) -> list[_Place]:
@@ -168,15 +235,12 @@ class _Reader:
         image = self._images[key]
         return not isinstance(image, bytes) and bool(image.get("/ImageMask", False))
 
-    def picture(self, key: _Key) -> tuple[Picture | None, str, str]:
-        """The picture of an image object, its digest, and why there is none where the reader should know."""
-        if key not in self.pictures:
-            try:
-                picture, problem = _read_picture(self._images[key], self._spaces.get(key))
-            except Exception as error:  # as above, and Pillow's and PDFium's own
-                picture, problem = None, f"it cannot be decoded ({_short(error)})"
-            self.pictures[key] = (picture, hashlib.sha256(picture.data).hexdigest() if picture else "", problem)
-        return self.pictures[key]
+    def picture(self, key: _Key) -> tuple[Picture | None, str]:
+        """The picture of an image object, and why there is none where the reader should know."""
+        try:
+            return _read_picture(self._images[key], self._spaces.get(key))
+        except Exception as error:  # as above, and Pillow's and PDFium's own
+            return None, f"it cannot be decoded ({_short(error)})"
 
     def _places_of_stream(self, stream: Any, content: bytes | None, resources: Any, depth: int) -> list[_Place]:
         import pikepdf

@@ -8,13 +8,13 @@ places are fractions of the page as it is seen, where pdfminer measures from the
 import re
 import tempfile
 import warnings as python_warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from transforms.model import Element
-from transforms.partition.elements import detect_languages, from_unstructured
+from transforms.partition.elements import from_unstructured
 from transforms.partition.pdf.pages import PageGeometry, named_pages, turned_back
 
 _MAX_STROKES = 1_000_000
@@ -35,44 +35,60 @@ _WORTH_A_WORD = 10
 
 @dataclass
 class TextLayer:
-    """The elements of each page that has text, and what was found out on the way."""
+    """The elements of each page that has text, and what was found out on the way, by page number."""
 
     pages: dict[int, list[Element]] = field(default_factory=dict)
     garbled: set[int] = field(default_factory=set)
     """Pages whose text layer is without meaning for the most part; what has a meaning is in `pages`."""
-    unread: set[int] = field(default_factory=set)
-    """Pages whose text layer could not be read."""
-    warnings: list[str] = field(default_factory=list)
+    drawings: list[int] = field(default_factory=list)
+    """Pages whose text layer is left alone."""
+    unreadable: dict[int, str] = field(default_factory=dict)
+    """Pages whose text layer could not be read, and why."""
+    left_out: dict[int, int] = field(default_factory=dict)
+    """How many glyphs of a page are left out, where that is worth a word."""
+
+    @property
+    def unread(self) -> set[int]:
+        """Pages that may have a text layer which was not read."""
+        return {*self.drawings, *self.unreadable}
 
 
 def read_text_layer(pdf: Any, path: Path, geometries: Mapping[int, PageGeometry]) -> TextLayer:
-    """Reads the text layer of all pages.
+    """Reads the text layer of pages, each as if it were alone: what is read of a page does not depend on which others are asked for.
 
     Args:
       pdf: the open `pikepdf.Pdf`.
       path: of a file with the same pages that pdfminer can open.
-      geometries: of all pages, by page number.
+      geometries: of the pages to read, by page number.
+    Returns:
+      Elements without languages: these are found out from the text of the whole document (`detect_languages`).
     """
-    layer = TextLayer()
+    layer = TextLayer(drawings=_drawings(pdf, geometries))
     with tempfile.TemporaryDirectory(prefix="pdf-") as folder:
-        drawings = _drawings(pdf)
-        if drawings:
-            layer.unread.update(drawings)
-            layer.warnings.append(f"{named_pages(drawings)}: drawings of more than {_MAX_STROKES:,} strokes; their text layer is not read.")
-            path = _without_content(pdf, drawings, Path(folder))
-        try:
-            elements = _text_elements(path, first_page=1)
-        except Exception:  # of pdfminer and its repairs: anything; page by page, a broken one costs itself only
-            elements = _page_by_page(layer, pdf, [number for number in geometries if number not in drawings], Path(folder))
+        numbers = [number for number in geometries if number not in layer.drawings]
+        elements = _read_pages(layer, pdf, path, numbers, Path(folder))
         found: dict[int, list[Element]] = {}
         for element in _seen(elements, geometries):
             found.setdefault(element.page_number or 1, []).append(element)
         _read_sideways(found, pdf, path, geometries, Path(folder))
     for number, page in found.items():
         _keep_meaningful(layer, number, page)
-    languages = iter(detect_languages([element for number in sorted(layer.pages) for element in layer.pages[number]]))
-    layer.pages = {number: [next(languages) for _ in layer.pages[number]] for number in sorted(layer.pages)}
     return layer
+
+
+def text_layer_warnings(layers: Sequence[TextLayer]) -> list[str]:
+    """What is to be told of the text layers of a document's ranges of pages, in page order."""
+    drawings = [number for layer in layers for number in layer.drawings]
+    told = []
+    if drawings:
+        told.append(f"{named_pages(drawings)}: drawings of more than {_MAX_STROKES:,} strokes; their text layer is not read.")
+    for layer in layers:
+        for number, reason in layer.unreadable.items():
+            told.append(f"Page {number}: its text layer cannot be read ({reason}).")
+    for layer in layers:
+        for number, count in layer.left_out.items():
+            told.append(f"Page {number}: {count:,} glyphs are left out, as their font names no characters.")
+    return told
 
 
 def _seen(elements: Sequence[Any], geometries: Mapping[int, PageGeometry]) -> list[Element]:
@@ -84,27 +100,77 @@ def _seen(elements: Sequence[Any], geometries: Mapping[int, PageGeometry]) -> li
     return seen
 
 
-def _text_elements(path: Path, *, first_page: int) -> list[Any]:
-    """unstructured's `fast` strategy without its check for drawings, so that exceptions are seen and pages are decided one by one."""
-    from unstructured.partition.pdf import _partition_pdf_with_pdfparser, extractable_elements
+def _text_elements(path: Path, numbers: Sequence[int]) -> list[Any]:
+    """unstructured's `fast` strategy for some pages of a file, without its check for drawings and its repairs: exceptions are seen.
+
+    Args:
+      numbers: of pages, growing.
+    """
+    from unstructured.partition.pdf import _partition_pdf_with_pdfparser
     from unstructured.partition.pdf_image.pdfminer_utils import PDFMinerConfig
 
-    with python_warnings.catch_warnings():
+    from transforms.partition import pdf_kernel
+
+    if not numbers:
+        return []
+    with python_warnings.catch_warnings(), path.open("rb") as stream:
         python_warnings.simplefilter("ignore")
         config = PDFMinerConfig(word_margin=_WORD_MARGIN)
-        pages = extractable_elements(filename=str(path), starting_page_number=first_page, pdfminer_config=config)
+        if pdf_kernel.state().on:
+            from transforms.partition.pdf_kernel.pages import process_pages
+
+            pages = process_pages(stream, str(path), None, pdfminer_config=config, page_numbers=numbers)
+        else:
+            pages = _pdfminer_pages(stream, str(path), numbers, config)
         return list(_partition_pdf_with_pdfparser(extracted_elements=pages))
 
 
-def _page_by_page(layer: TextLayer, pdf: Any, numbers: Sequence[int], folder: Path) -> list[Any]:
-    elements: list[Any] = []
-    for number in numbers:
-        try:
-            elements.extend(_text_elements(_single_page(pdf, number, folder), first_page=number))
-        except Exception as error:
-            layer.unread.add(number)
-            reason = " ".join(str(error).split())[:120] or type(error).__name__
-            layer.warnings.append(f"Page {number}: its text layer cannot be read ({reason}).")
+def _pdfminer_pages(stream: BinaryIO, name: str, numbers: Sequence[int], config: Any) -> list[list[Any]]:
+    """`_process_pdfminer_pages` for some pages, without a repair of what pdfminer finds a syntax error in."""
+    from pdfminer.pdfpage import PDFPage
+    from unstructured.partition.pdf import _pdfminer_page_elements
+    from unstructured.partition.pdf_image.pdfminer_utils import init_pdfminer
+    from unstructured.partition.utils.config import env_config
+
+    device, interpreter = init_pdfminer(pdfminer_config=config)
+    found = []
+    pages = PDFPage.get_pages(stream, pagenos={number - 1 for number in numbers}, maxpages=numbers[-1])
+    for number, page in zip(numbers, pages, strict=False):
+        interpreter.process_page(page)
+        found.append(
+            _pdfminer_page_elements(
+                page,
+                device.get_result(),
+                page_number=number,
+                filename=name,
+                metadata_last_modified=None,
+                languages=None,
+                annotation_threshold=env_config.PDF_ANNOTATION_THRESHOLD,
+            )
+        )
+    return found
+
+
+def _read_pages(layer: TextLayer, pdf: Any, path: Path, numbers: Sequence[int], folder: Path) -> list[Any]:
+    """The elements of pages; a page that pdfminer fails over costs itself only, and is tried again as qpdf writes it."""
+    try:
+        return _text_elements(path, numbers)
+    except Exception:  # of pdfminer: anything
+        if len(numbers) > 1:
+            half = len(numbers) // 2
+            return [element for part in (numbers[:half], numbers[half:]) for element in _read_pages(layer, pdf, path, part, folder)]
+    number = numbers[0]
+    try:
+        return _single_page_elements(pdf, number, folder)
+    except Exception as error:
+        layer.unreadable[number] = " ".join(str(error).split())[:120] or type(error).__name__
+        return []
+
+
+def _single_page_elements(pdf: Any, number: int, folder: Path, *, rotation: int | None = None) -> list[Any]:
+    elements = _text_elements(_single_page(pdf, number, folder, rotation=rotation), [1])
+    for element in elements:
+        element.metadata.page_number = number
     return elements
 
 
@@ -140,7 +206,7 @@ def _read_sideways(found: dict[int, list[Element]], pdf: Any, path: Path, geomet
             continue
         turned = replace(geometries[number], rotation=(geometries[number].rotation + turn) % 360)
         try:
-            elements = _text_elements(_single_page(pdf, number, folder, rotation=turned.rotation), first_page=number)
+            elements = _single_page_elements(pdf, number, folder, rotation=turned.rotation)
         except Exception:  # noqa: S112 - the page stays as it was read the first time
             continue
         found[number] = [
@@ -200,15 +266,16 @@ def _keep_meaningful(layer: TextLayer, number: int, elements: Sequence[Element])
     if glyphs and senseless > _GARBLED * glyphs:
         layer.garbled.add(number)
     elif dropped >= _WORTH_A_WORD:
-        layer.warnings.append(f"Page {number}: {dropped:,} glyphs are left out, as their font names no characters.")
+        layer.left_out[number] = dropped
 
 
-def _drawings(pdf: Any) -> list[int]:
+def _drawings(pdf: Any, numbers: Iterable[int]) -> list[int]:
     """The pages that are too much for pdfminer: by their content alone, as their forms are rarely large."""
     from unstructured.partition.pdf import GRAPHICS_OPS_PATTERN
 
     large = []
-    for number, page in enumerate(pdf.pages, start=1):
+    for number in numbers:
+        page = pdf.pages[number - 1]
         size = _content_length(page)
         # Deflate shrinks operators to a quarter at most in practice and to a thousandth in a bomb; only what may be large is unpacked.
         if size * 1000 < 2 * _MAX_STROKES:
@@ -253,16 +320,3 @@ def _content_streams(page: Any) -> list[Any]:
     contents = page.obj.get("/Contents")
     parts = list(contents) if isinstance(contents, pikepdf.Array) else [contents]
     return [part for part in parts if isinstance(part, pikepdf.Stream)]
-
-
-def _without_content(pdf: Any, numbers: Sequence[int], folder: Path) -> Path:
-    """A copy in which these pages are blank, so that the others keep their numbers."""
-    import pikepdf
-
-    whole, path = folder / "whole.pdf", folder / "without-drawings.pdf"
-    pdf.save(whole, encryption=False)
-    with pikepdf.open(whole, suppress_warnings=True) as copy:
-        for number in numbers:
-            copy.pages[number - 1].obj.Contents = copy.make_stream(b"")
-        copy.save(path)
-    return path

@@ -4,6 +4,7 @@ Only the `fast` strategy's text pass goes through here. There paths give no text
 itself, and goes on using pdfminer's own classes.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -138,12 +139,16 @@ def process_pages(
     starting_page_number: int = 1,
     password: str | None = None,
     pdfminer_config: Any = None,
+    *,
+    page_numbers: Sequence[int] = (),
     **_: Any,
 ) -> list[list[Any]]:
     """Reads the elements of each page.
 
     Equals `_process_pdfminer_pages` where pdfminer raises no `PSSyntaxError`; where it does, unstructured repairs the file.
 
+    Args:
+      page_numbers: growing, from 1: of the pages to read, and no others; default: all, counted from `starting_page_number`.
     Raises:
       PSSyntaxError: the original must be called instead.
     """
@@ -156,7 +161,9 @@ def process_pages(
         pages.extend(_elements(page, filename, metadata_last_modified, languages) for page in block)
         block.clear()
 
-    for number, page in enumerate(PDFPage.get_pages(fp, password=password or ""), start=starting_page_number):
+    wanted, last = {number - 1 for number in page_numbers}, page_numbers[-1] if page_numbers else 0
+    numbers = iter(page_numbers) if page_numbers else itertools.count(starting_page_number)
+    for number, page in zip(numbers, PDFPage.get_pages(fp, wanted, last, password or ""), strict=False):
         interpreter.process_page(page)
         block.append(_read_page(page, device.get_result(), number, annotation_threshold))
         if len(block) == BLOCK:
