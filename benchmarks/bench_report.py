@@ -24,6 +24,8 @@ NAMES = {
 }
 GROUPS = {"all": "whole set", "text": "all formats but PDF", "pdf": "PDFs with text", "docling": "formats of docling's simple backends"}
 MANY_PAGES = 10
+BUSY = 4
+"""Load average from which it is told: a peer and its sampling make up to 3."""
 DARK, MIDDLE, LIGHT = "#3b6ea5", "#7aa0c9", "#b9cde4"
 SMALL_SHARE = 0.02
 """Parts of a format's profile below that are added up."""
@@ -54,8 +56,8 @@ def described_set(records: Sequence[Record]) -> str:
     facts = [record for record in records if record["kind"] == "set"][-1]
     groups = {group: f"{count:,} files, {size / 1e6:.1f} MB" for group, (count, size) in facts["groups"].items()}
     left = ", ".join(f"{count} {name}" for name, count in sorted(facts["left out"].items()))
-    loads = [record["load"] for record in records if record["kind"] == "run"]
-    busy = f" Other programs ran at the same time (load average {min(loads):.0f} to {max(loads):.0f})." if loads and max(loads) > 4 else ""
+    loads = [record["load"] for record in records if "load" in record]
+    busy = f" **Other programs ran at the same time** (load average up to {max(loads):.0f})." if loads and max(loads) > BUSY else ""
     return (
         f"Whole set: {groups.get('all', '')} (formats but PDF: {groups.get('text', '')}; PDFs with text: {groups.get('pdf', '')})."
         + (f" Left out, as they need OCR, LibreOffice or a layout model, or are there twice: {left}." if left else "")
@@ -213,11 +215,11 @@ def memory(records: Sequence[Record]) -> str:
         text = "\n".join([*head, *lines])
     documents = documents_of(records)
     if documents:
-        rows = ["| a document adds to its child | documents | median | most | of a file of |", "|---|---|---|---|---|"]
+        rows = ["| a document adds to a warm child | documents | median | most | of a file of |", "|---|---|---|---|---|"]
         for name in sorted({one["name"].rpartition(".")[2].lower() for one in documents}):
             some = sorted((one for one in documents if one["name"].lower().endswith(f".{name}")), key=lambda one: one["memory_mb"])
             most = some[-1]
-            size = f"{most['size'] / 1e6:.2f} MB" + (f", {most['pages']} pages" if most["pages"] else "")
+            size = f"{most['size'] / 1e3:,.0f} kB" + (f", {most['pages']} pages" if most["pages"] else "")
             middle = statistics.median(one["memory_mb"] for one in some)
             rows.append(f"| .{name} | {len(some)} | {middle:.0f} MB | {most['memory_mb']:.0f} MB | {size} |")
         text += "\n\n" * bool(text) + "\n".join(rows)
