@@ -254,7 +254,7 @@ def chart(records: Sequence[Record]) -> str:
         if some:
             plain, decoder = (sum(statistics.median(one[side]) for one in some) for side in ("plain", "decoder"))
             bars.append((f"plain partition(), {name}: CPU without start-up", plain / decoder, MIDDLE))
-    width, left, row = 860, 420, 24
+    width, left, row = 920, 480, 24
     unit = (width - left - 70) / max([value for _, value, _ in bars], default=1.0)
     height = 44 + row * (len(bars) + 1)
     parts = [
