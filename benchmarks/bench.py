@@ -224,7 +224,7 @@ def make_model_folder(made: Path, peers: Path) -> None:
 def machine() -> Outcome:
     """What the figures were measured on."""
     processor = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
-    return {"cores": os.cpu_count(), "processor": processor, "python": platform.python_version()}
+    return {"load": round(os.getloadavg()[0], 1), "cores": os.cpu_count(), "processor": processor, "python": platform.python_version()}
 
 
 if __name__ == "__main__":
