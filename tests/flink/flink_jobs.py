@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 WORKER = Path(sys.executable).parent / "universal-decoder-worker"
 DIVIDED = ("--section-strategy", "heading")
 """The strategy with the most different records."""
-WITHIN = 500.0
+WITHIN = 900.0
 """Seconds for what takes ten on an idle machine."""
 
 

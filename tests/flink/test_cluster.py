@@ -10,7 +10,7 @@ from runs import FinishedRun
 
 from pipeline.flink.cluster import DevelopmentCluster, running_cluster
 
-pytestmark = [pytest.mark.flink, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.flink, pytest.mark.timeout(2400)]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from runs import SAMPLES, FinishedRun, backfill
 from pipeline.flink.cluster import DevelopmentCluster
 from pipeline.flink.rest import JobStatus
 
-pytestmark = [pytest.mark.flink, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.flink, pytest.mark.timeout(2400)]
 
 DATASETS = ("text_documents", "images", "provenance")
 QUICK = 6

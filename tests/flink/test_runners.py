@@ -15,7 +15,7 @@ from runs import SAMPLES, FinishedRun, backfill
 from pipeline.flink import distribution
 from pipeline.flink.cluster import DevelopmentCluster
 
-pytestmark = [pytest.mark.flink, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.flink, pytest.mark.timeout(2400)]
 
 DATASETS = ("text_documents", "images", "provenance", "dead_letters")
 PRISM = "github.com/apache/beam/sdks/v2/go/cmd/prism@v2.77.0"
