@@ -349,12 +349,14 @@ def test_trig_loads_with_trustgraphs_own_command(library, tmp_path):
     export(library, run, "trig", tmp_path / "to")
     run_script(library, tmp_path / "to")
 
-    def without_blank_nodes(quads):
-        return {quad for quad in quads if not any(part.startswith(("b", "n")) and ":" not in part for part in (quad[0], quad[3]))}
+    def comparable(quads):
+        """Without blank nodes, which the command renames, and with one form of a time: rdflib writes +00:00 for Z."""
+        named = [quad for quad in quads if not any(part.startswith(("b", "n")) and ":" not in part for part in (quad[0], quad[3]))]
+        return {(*quad[:3], quad[3].replace("+00:00", "Z"), *quad[4:]) if quad[4] == v.XSD_DATE_TIME else quad for quad in named}
 
-    wanted = without_blank_nodes(wanted_graph(run))
+    wanted = comparable(wanted_graph(run))
     assert len(wanted) > 200
-    until(lambda: without_blank_nodes(found_graph(library, run)) >= wanted, "the quads of the TriG are not in the graph")
+    until(lambda: comparable(found_graph(library, run)) >= wanted, "the quads of the TriG are not in the graph")
 
 
 def test_knowledge_cores_load_with_trustgraphs_own_commands(library, tmp_path):
