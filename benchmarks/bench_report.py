@@ -236,7 +236,7 @@ def profile(records: Sequence[Record]) -> str:
         whole = sum(record["parts"].values())
         shares = sorted(((seconds / whole, part) for part, seconds in record["parts"].items()), reverse=True)
         named = [f"{part} {share:.0%}" for share, part in shares if share >= SMALL_SHARE]
-        lines.append(f"| {record['format']}, {whole:.1f} s | {', '.join(named[:8])} |")
+        lines.append(f"| {record['format']} | {', '.join(named[:8])} |")
     return "\n".join(lines)
 
 

@@ -265,6 +265,7 @@ INTENTIONS = (
         _added,
         frozenset({".docx", ".odt"}),
     ),
+    Intention("forms in files of elements", "their keys and values are their text", _added, frozenset({".json", ".ndjson"})),
     Intention(
         "figures and forms of pages",
         "`partition()` drops what stands in figure, details and form",

@@ -12,6 +12,7 @@ import resource
 import shutil
 import sys
 import sysconfig
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -77,7 +78,7 @@ def decoder(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
     (folder / request["name"]).rename(folder / "document")
     resident = resident_bytes(os.getpid())
-    profile = cProfile.Profile() if request["profile"] else None
+    profile = cProfile.Profile(time.process_time) if request["profile"] else None
     before = _cpu()
     if profile is None:
         decode_file(request["decode"], folder)
