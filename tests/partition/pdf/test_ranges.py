@@ -338,7 +338,7 @@ def test_small_documents_are_not_divided_and_scans_are_sooner(made, tmp_path):
     assert plan_of(made("text"), DecodeSettings(), tmp_path, range_pages=2) is None
     assert plan_of(made("scans"), DecodeSettings(), tmp_path, range_pages=18).ranges == [(1, 1), (2, 2), (3, 3)]
     assert plan_of(made("scans"), DecodeSettings(Strategy.FAST), tmp_path, range_pages=1) is None
-    assert plan_of(made("text"), DecodeSettings(Strategy.OCR_ONLY), tmp_path, range_pages=43).ranges == [
+    assert plan_of(made("text"), DecodeSettings(Strategy.OCR_ONLY), tmp_path, range_pages=25).ranges == [
         (number, number) for number in range(1, 8)
     ]
 

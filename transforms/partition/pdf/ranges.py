@@ -24,7 +24,7 @@ from transforms.settings import DIVIDED_FROM, OCR_PAGE, DecodeSettings, Limits, 
 MOST_RANGES = 64
 """Of a document; a larger one has larger ranges. Each opens the document anew, which takes 0.2 ms for each of all its pages."""
 SMALLEST = 80
-"""Bytes of a file a page of text: smaller ones are not even opened to be counted."""
+"""Bytes of a file a page (a scanned page has more for each page of text that it costs): smaller ones are not even opened to be counted."""
 
 _READ, _BLOBS = "read.json", "blobs.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -72,7 +72,8 @@ def plan_ranges(path: Path, copy: Path, settings: DecodeSettings, limits: Limits
       DecodeError: it cannot be opened.
     """
     needed = DIVIDED_FROM * range_pages
-    if settings.strategy is Strategy.HI_RES or path.stat().st_size < SMALLEST * needed:
+    pages = needed // OCR_PAGE if settings.strategy is Strategy.OCR_ONLY else needed
+    if settings.strategy is Strategy.HI_RES or path.stat().st_size < SMALLEST * pages:
         return None
     costs = _costs(path, settings, needed)
     if not costs:
@@ -85,7 +86,7 @@ def plan_ranges(path: Path, copy: Path, settings: DecodeSettings, limits: Limits
 
 
 def divide(costs: Sequence[int], range_pages: int) -> list[tuple[int, int]]:
-    """Cuts pages into ranges of about equal cost, of `range_pages` at most where that does not make more than `MOST_RANGES`.
+    """Cuts pages into ranges of about equal cost, of about `range_pages` where that does not make more than `MOST_RANGES`.
 
     Args:
       costs: of each page, in pages of text.
