@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+WORKER_LOST = "a Python worker ended unexpectedly (its machine's log may tell why: out of memory, most often)"
 WHAT_IT_MEANS = {
-    "CANCELLED: client cancelled": "a Python worker ended unexpectedly (its machine's log may tell why: out of memory, most often)",
+    "CANCELLED: client cancelled": WORKER_LOST,
+    # And its place is still taken when the job is started again.
+    "CANCELLED: call already cancelled. Use ServerCallStreamObserver.setOnCancelHandler() to disable this exception": WORKER_LOST,
 }
 """Causes that say nothing to who does not know gRPC (Beam 2.70.0)."""
 ANSWER_WITHIN = 10.0

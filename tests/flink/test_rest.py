@@ -82,3 +82,12 @@ def test_what_does_not_listen_is_told_with_its_reason() -> None:
         address = f"localhost:{taken.getsockname()[1]}"
         with pytest.raises(FlinkError, match=r"^Connection refused$"):
             Cluster(address).overview()
+
+
+@pytest.mark.parametrize(
+    "cause", ["client cancelled", "call already cancelled. Use ServerCallStreamObserver.setOnCancelHandler() to disable this exception"]
+)
+def test_a_worker_that_was_lost_is_told_as_such(cause: str) -> None:
+    failure = f"java.lang.RuntimeException: x\nCaused by: org.apache.beam.io.grpc.StatusRuntimeException: CANCELLED: {cause}\n\tat y"
+
+    assert python_error(failure).startswith("a Python worker ended unexpectedly (")
