@@ -69,3 +69,12 @@ class LibraryOfTest:
         source = [] if "--librarian-store" in arguments or "--references" in arguments else self.source
         self.run("backfill", *source, "--output", output, "--run-id", run_id, "--started-at", STARTED_AT, "--children", "2", *arguments)
         return FinishedRun(output, run_id)
+
+
+def rows_by_id(run: FinishedRun, dataset: str) -> dict[str, dict[str, Any]]:
+    """Without the place of the source and the time that it took; and of what is not read to its end the type is only what was said."""
+    own = ("source_uri", "seconds", "peak_memory_mb", "title", "mime_type") if dataset == "documents" else ("source_uri",)
+    rows = run.rows(dataset)
+    keyed = {row.get("id") or row["document_id"]: {name: value for name, value in row.items() if name not in own} for row in rows}
+    assert len(keyed) == len(rows)
+    return keyed

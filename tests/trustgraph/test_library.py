@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
-from library_of_test import LibraryOfTest
+from library_of_test import LibraryOfTest, rows_by_id
 from runs import SAMPLES, STARTED_AT, FinishedRun, backfill, start
 from stack import HERE, TOKEN, Stack
 
@@ -33,18 +33,9 @@ from transforms.trustgraph.gateway import (
 )
 from transforms.trustgraph.library import GatewayAccess, Library, Place, document_uri
 
-pytestmark = pytest.mark.trustgraph
+pytestmark = [pytest.mark.trustgraph, pytest.mark.timeout(1800)]  # a test is up to three runs, and machines are shared
 TEXTS = 120
 BARE = "0b0f0c1e-aaaa-bbbb-cccc-000000000001"
-
-
-def rows_by_id(run: FinishedRun, dataset: str) -> dict[str, dict[str, Any]]:
-    """Without the place of the source and the time that it took; and of what is not read to its end the type is only what was said."""
-    own = ("source_uri", "seconds", "peak_memory_mb", "title", "mime_type") if dataset == "documents" else ("source_uri",)
-    rows = run.rows(dataset)
-    keyed = {row.get("id") or row["document_id"]: {name: value for name, value in row.items() if name not in own} for row in rows}
-    assert len(keyed) == len(rows)
-    return keyed
 
 
 def blobs(output: Path) -> set[str]:
