@@ -114,9 +114,12 @@ def test_a_cluster_that_takes_connections_passes():
 
 
 def test_an_input_that_is_not_there(tmp_path, library):
+    def said(place):
+        return sentence_of(preflight.check_sources, parse_backfill(["--input", place, "--output", "out"])[0])
+
     none = str(tmp_path / "none")
-    assert sentence_of(preflight.check_sources, (none,), (), "out") == f"There is no file or folder {none}."
-    assert sentence_of(preflight.check_sources, ("nosuch://x/y",), (), "out") == (
+    assert said(none) == f"There is no file or folder {none}."
+    assert said("nosuch://x/y") == (
         "--input nosuch://x/y: there is no file system for nosuch:// here: use a local path, or one of gs://, s3://, azfs:// or hdfs://."
     )
 

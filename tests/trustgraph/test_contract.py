@@ -85,7 +85,7 @@ def test_every_request_to_the_librarian_passes_its_translator(ask, run, monkeypa
     assert by_id == {}
     assert answers[-2]["sizes"] == [11 << 20, 5 << 20, "", 0]
     assert (answers[-1]["sizes"], answers[-1]["content"]) == ([0, 0, "u", 2], b"part".hex())
-    assert kinds == {"add-document": 36, "add-processing": 18, "begin-upload": 1, "upload-chunk": 1}
+    assert kinds == {"add-document": 36, "add-processing": 16, "begin-upload": 1, "upload-chunk": 1}
 
 
 def test_every_record_of_a_knowledge_core_is_read_by_trustgraphs_own_command(ask, run, tmp_path):
