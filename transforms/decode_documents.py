@@ -47,6 +47,8 @@ DECODER = "transforms.decode:decode_file"
 MAX_RETRIES = 16
 """Of one mail, each without one attachment more: then it shares their fate. The child says which attachment it was, and may lie."""
 
+UNREADABLE = "The decoding process gave an answer that cannot be read."
+
 _OUTCOME_TYPES = get_type_hints(Outcome)
 
 
@@ -186,7 +188,7 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
             divided.decode(helpers, task.children, resume=task.resume)
             with pool.lease() as child:
                 try:
-                    answer = child.call(divided.join(child), timeout=task.limits.timeout_for(divided.size))
+                    answer = _answer(child, divided.join(child), task.limits.timeout_for(divided.size))
                     outcome, kernel = _commit(child, asked._replace(answer=answer), task, uri, published=divided.blobs)
                 except DecodeError as error:
                     outcome, kernel = _commit_failure(reference, task, child, uri, error), ""
@@ -261,13 +263,21 @@ def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> _As
     }
     while True:
         try:
-            return _Asked(request, child.call(request, timeout=task.limits.timeout_for(size)), origin)
+            return _Asked(request, _answer(child, request, task.limits.timeout_for(size)), origin)
         except ChildFailure as failure:
             # An attachment that ends its child costs itself only: the mail is decoded again without it.
             place = _place(child.folder)
             if not place or place in request["failures"] or len(request["failures"]) == MAX_RETRIES:
                 raise
             request["failures"][place] = (failure.status.value, failure.message)
+
+
+def _answer(child: Child, request: Mapping[str, Any], timeout: float) -> Mapping[str, Any]:
+    """What a child answers; it comes from where the document was. Raises: DecodeError, also where it is nothing of the kind."""
+    answer = child.call(request, timeout=timeout)
+    if not isinstance(answer, Mapping):
+        raise DecodeError(Status.CRASHED, UNREADABLE, Stage.PARTITION)
+    return answer
 
 
 def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:
@@ -277,7 +287,7 @@ def _checked(answer: Mapping[str, Any]) -> tuple[Outcome, list[str], str]:
         Status(facts["status"])
         return Outcome(**facts), [str(blob) for blob in answer["blobs"]], str(answer["pdf_kernel"])[:300]
     except (KeyError, TypeError, ValueError) as error:
-        raise DecodeError(Status.CRASHED, "The decoding process gave an answer that cannot be read.", Stage.PARTITION) from error
+        raise DecodeError(Status.CRASHED, UNREADABLE, Stage.PARTITION) from error
 
 
 @lru_cache(maxsize=8)
