@@ -3,8 +3,7 @@
     python benchmarks/control_plane.py staged      # runs over 1,000, 10,000 and 100,000 references, all staged but ten
     python benchmarks/control_plane.py compaction  # 10,000, 100,000 and 1,000,000 text records, from synthetic commits
 
-Documents and commits are made on the way, in a temporary folder (3 GB for the largest); each measurement is a process of its own. The
-tables that it prints stand in the README.
+Documents and commits are made on the way, in a temporary folder (3 GB for the largest); each measurement is a process of its own.
 """
 
 import argparse
