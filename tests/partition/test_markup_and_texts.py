@@ -318,6 +318,7 @@ def test_a_format_whose_tool_is_missing_says_so(partition, monkeypatch):
         ("<tbody><tr><td>cell</td></tr><div>lost</div></tbody>", "<tbody><tr><td>cell</td></tr><tr><td>lost</td></tr></tbody>"),
         ("<tr><td>cell</td></tr><table><tr><td>inner</td></tr></table>", "<tr><td>cell</td></tr><tr><td>inner</td></tr>"),
         ("<caption>nothing else</caption>", "<tr><td>nothing else</td></tr>"),
+        ("<tr>bet\x02ween<td>cell</td>beh&#2;ind</tr>", "<tr><td>between</td><td>cell</td><td>behind</td></tr>"),
     ],
 )
 def test_what_stands_in_a_table_but_in_no_cell_is_in_the_table(partition, table, html):

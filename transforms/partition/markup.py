@@ -239,13 +239,15 @@ def _put_into_cells(table: Any) -> None:
 
 _ROW_GROUPS = ("thead", "tbody", "tfoot")
 _IN_TABLE = ("caption", "colgroup", "col", "tr", *_ROW_GROUPS)
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What libxml2's HTML parser lets pass, and lxml (6) takes in no text that it is given."""
 
 
 def _wrap(parent: Any, allowed: Sequence[str], tag: str) -> None:
     """Wraps each text, and each child of another kind, in a new child."""
     if (parent.text or "").strip():
         wrapper = parent.makeelement(tag)
-        wrapper.text, parent.text = parent.text, None
+        wrapper.text, parent.text = _NOT_XML.sub("", parent.text), None
         parent.insert(0, wrapper)
     for child in list(parent):
         tail, child.tail = child.tail, None
@@ -256,5 +258,5 @@ def _wrap(parent: Any, allowed: Sequence[str], tag: str) -> None:
             wrapper.append(child)
         if (tail or "").strip():
             wrapper = parent.makeelement(tag)
-            wrapper.text = tail
+            wrapper.text = _NOT_XML.sub("", tail)
             parent.insert(place + 1, wrapper)
