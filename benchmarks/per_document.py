@@ -22,7 +22,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
-from transforms.isolation.pool import ChildFailure, ChildPool  # noqa: E402 - a script finds the package beside it
+from transforms.decode import digest_file  # noqa: E402 - a script finds the package beside it
+from transforms.isolation.pool import ChildFailure, ChildPool  # noqa: E402
 from transforms.model import DocumentReference  # noqa: E402
 from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT  # noqa: E402
 from transforms.settings import DecodeSettings, Limits, Strategy  # noqa: E402
@@ -143,11 +144,14 @@ def call(side: ChildPool, path: Path, *, profile: bool = False) -> Mapping[str, 
     Raises:
       ChildFailure: its child ended.
     """
+    digest, size = digest_file(path)
     request = {
         "name": path.name,
         "profile": profile,
         "decode": {
             "reference": DocumentReference(uri=path.as_uri())._asdict(),
+            "digest": digest,
+            "size": size,
             "settings": DecodeSettings(strategy=Strategy.FAST).to_json(),
             "limits": asdict(Limits()),
             "started_at": "2026-01-01T00:00:00Z",

@@ -46,8 +46,6 @@ RANGES = "ranges"
 """Names in the work folder that the parent and the child share: the bytes, the commit, the pictures, and the attachment being decoded;
 of a document in ranges of pages, the copy that they are read from, and the folder of what was read of them."""
 
-NOTHING_IN_IT = "There is no text and no picture in it."
-NO_TEXT_IN_IT = "There is no text in it, and pictures were not asked for (--no-images)."
 
 Failures = Mapping[str, tuple[Status, str]]
 """Attachments that ended their child in an earlier try, by place ("2", or "2.1" for one inside of it): they keep that outcome."""
@@ -70,11 +68,12 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Decodes `folder/document` and leaves the commit and the pictures beside it: what a child does for one request.
 
     Args:
-      request: `reference`, `settings`, `limits`, `started_at` and `failures`, as JSON; `range_pages`, if a large PDF may be divided; and of
-        one that was, `pages` (first and last of the range to read) and the `file` for it, or `join`.
+      request: `reference`, `digest` and `size` (of the bytes), `settings`, `limits`, `started_at` and `failures`, as JSON;
+        `range_pages`, if a large PDF may be divided; and of one that was, `pages` (first and last of the range to read) and the `file` for
+        it, or `join`.
       folder: the lease's own work folder.
     Returns:
-      For a PDF that is to be divided: `plan`, and the document's `digest` and `size`. For a range: its `blobs`. Else:
+      For a PDF that is to be divided: `plan`. For a range: its `blobs`. Else:
       `outcome` (of the commit); `blobs`, a list of paths relative to OUTPUT, each of which lies under `folder/blobs/` by its last segment;
       `notice`, a sentence for the operator about this installation, or nothing; and `pdf_kernel`, of a PDF whether it was read by the
       kernel, and why not.
@@ -95,13 +94,14 @@ def decode_file(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     reference = DocumentReference(**request["reference"])
     if "pages" in request:
         return _read_range(request, folder, decoding)
+    found = fetched(reference, request["digest"], request["size"], decoding.started_at)
     if "join" in request:
-        documents = [_joined(request["join"], folder, reference, decoding)]
+        documents = [_joined(request["join"], folder, found, decoding)]
     else:
         plan = _plan(request, folder, reference, decoding)
         if plan is not None:
             return plan
-        documents = decode_document(folder / DOCUMENT, reference, decoding)
+        documents = list(_decode(folder / DOCUMENT, found, source_name(reference), decoding, place=""))
     return _left(folder, documents, resident_before, decoding)
 
 
@@ -120,9 +120,8 @@ def _left(folder: Path, documents: list[DecodedDocument], resident_before: int, 
 def _plan(request: Mapping[str, Any], folder: Path, reference: DocumentReference, decoding: Decoding) -> dict[str, Any] | None:
     if not request.get("range_pages"):
         return None
-    document = folder / DOCUMENT
     plan = plan_document(
-        document,
+        folder / DOCUMENT,
         folder / COPY,
         declared_mime_type=reference.kind,
         name=source_name(reference),
@@ -130,10 +129,7 @@ def _plan(request: Mapping[str, Any], folder: Path, reference: DocumentReference
         limits=decoding.limits,
         range_pages=request["range_pages"],
     )
-    if plan is None:
-        return None
-    digest, size = digest_file(document)
-    return {"plan": plan.to_json(), "digest": digest, "size": size}
+    return None if plan is None else {"plan": plan.to_json()}
 
 
 def _read_range(request: Mapping[str, Any], folder: Path, decoding: Decoding) -> dict[str, Any]:
@@ -147,11 +143,7 @@ def _read_range(request: Mapping[str, Any], folder: Path, decoding: Decoding) ->
     return {"blobs": list(blobs)}
 
 
-def _joined(join: Mapping[str, Any], folder: Path, reference: DocumentReference, decoding: Decoding) -> DecodedDocument:
-    found = undecoded(
-        reference, document_id=reference.document_id or document_id_from_digest(join["digest"]), started_at=decoding.started_at
-    )
-    found = replace(found, source_sha256=join["digest"], size_bytes=join["size"])
+def _joined(join: Mapping[str, Any], folder: Path, found: DecodedDocument, decoding: Decoding) -> DecodedDocument:
     files = [folder / RANGES / name for name in join["files"]]
     failures = [RangeFailure(first, last, Status(status), message) for first, last, status, message in join["failures"]]
 
@@ -176,10 +168,19 @@ def decode_document(path: Path, reference: DocumentReference, decoding: Decoding
     Returns:
       The document first, its attachments after it, each with its own status: nothing that a document does is raised.
     """
-    digest, size = digest_file(path)
-    found = undecoded(reference, document_id=reference.document_id or document_id_from_digest(digest), started_at=decoding.started_at)
-    found = replace(found, source_sha256=digest, size_bytes=size)
+    found = fetched(reference, *digest_file(path), decoding.started_at)
     return list(_decode(path, found, source_name(reference), decoding, place=""))
+
+
+def fetched(reference: DocumentReference, digest: str, size: int, started_at: str) -> DecodedDocument:
+    """What is known of a document once its bytes are there: its id, too, which follows from them where none was given."""
+    found = undecoded(reference, document_id=document_id_of(reference, digest), started_at=started_at)
+    return replace(found, source_sha256=digest, size_bytes=size)
+
+
+def document_id_of(reference: DocumentReference, digest: str) -> str:
+    """The id that a document was given, or else TrustGraph's own for its bytes, by their SHA-256."""
+    return reference.document_id or document_id_from_digest(digest)
 
 
 def undecoded(reference: DocumentReference, *, document_id: str, started_at: str) -> DecodedDocument:

@@ -24,7 +24,7 @@ from apache_beam.utils.timestamp import MIN_TIMESTAMP
 from apache_beam.utils.windowed_value import WindowedValue
 
 from transforms import counters
-from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, digest_file, undecoded, without_place
+from transforms.decode import BLOBS, COMMIT, DOCUMENT, PLACE, dead, digest_file, document_id_of, undecoded, without_place
 from transforms.decode_ranges import DividedDocument
 from transforms.errors import JobFailed
 from transforms.isolation.handover import LeftBehindError, open_left
@@ -32,7 +32,6 @@ from transforms.isolation.pool import Child, ChildFailure, ChildPool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
 from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT
 from transforms.progress_files import report_to
-from transforms.provenance.identifiers import document_id_from_digest
 from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
 from transforms.storage import filesystem
@@ -188,7 +187,7 @@ def decode_reference(reference: DocumentReference, task: DecodeTask, pool: Child
             divided.decode(helpers, task.children, resume=task.resume)
             with pool.lease() as child:
                 try:
-                    answer = _answer(child, divided.join(child), task.limits.timeout_for(divided.size))
+                    answer = _answer(child, divided.join(child), task.limits.timeout_for(asked.request["size"]))
                     outcome, kernel = _commit(child, asked._replace(answer=answer), task, uri, published=divided.blobs)
                 except DecodeError as error:
                     outcome, kernel = _commit_failure(reference, task, child, uri, error), ""
@@ -250,11 +249,13 @@ def _commit(child: Child, asked: _Asked, task: DecodeTask, uri: str, published: 
 def _decode(reference: DocumentReference, task: DecodeTask, child: Child) -> _Asked:
     if reference.problem:
         raise DecodeError(Status.FETCH_FAILED, reference.problem, Stage.REFERENCE)
-    size = fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20, access=task.access)
-    digest, _ = digest_file(child.folder / DOCUMENT)
-    origin = Origin(reference, reference.document_id or document_id_from_digest(digest), digest)
+    fetch(reference, child.folder / DOCUMENT, limit_bytes=task.limits.document_size << 20, access=task.access)
+    digest, size = digest_file(child.folder / DOCUMENT)
+    origin = Origin(reference, document_id_of(reference, digest), digest)
     request: dict[str, Any] = {
         "reference": reference._asdict(),
+        "digest": digest,
+        "size": size,
         "settings": task.settings.to_json(),
         "limits": asdict(task.limits),
         "started_at": task.started_at,

@@ -49,15 +49,12 @@ class DividedDocument:
         """
         try:
             self.plan = RangePlan.from_json(answer["plan"])
-            self._facts: dict[str, Any] = {"plan": answer["plan"], "digest": str(answer["digest"]), "size": int(answer["size"])}
         except (KeyError, TypeError, ValueError) as error:
             raise DecodeError(Status.CRASHED, "The decoding process gave a plan that cannot be read.", Stage.PARTITION) from error
         self._request = {name: value for name, value in request.items() if name != "range_pages"}
         self._pool, self._spool, self._limits = pool, spool, limits
         self._output, self._folder = output, filesystem.join(output, folder)
         self._todo: deque[_Range] = deque(self.plan.ranges)
-        self.size: int = self._facts["size"]
-        """Bytes of the document."""
         self.blobs: set[str] = set()
         """Pictures of the ranges that are published: paths relative to OUTPUT."""
         self._failures: dict[_Range, tuple[Status, str]] = {}
@@ -110,8 +107,14 @@ class DividedDocument:
         for pages in read:
             shutil.copyfile(self._spool / _name(pages), folder / _name(pages))
         failures = [(*pages, status.value, message) for pages, (status, message) in sorted(self._failures.items())]
-        measured = {"seconds": self._seconds, "peak_memory_mb": self._peak_memory_mb}
-        return {**self._request, "join": {**self._facts, **measured, "files": [_name(pages) for pages in read], "failures": failures}}
+        join = {
+            "plan": self.plan.to_json(),
+            "seconds": self._seconds,
+            "peak_memory_mb": self._peak_memory_mb,
+            "files": [_name(pages) for pages in read],
+            "failures": failures,
+        }
+        return {**self._request, "join": join}
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -205,7 +208,7 @@ class DividedDocument:
     def _timeout(self, pages: _Range) -> float:
         """A range has the time of a document of its share of the bytes: so the ranges together have more than the document would have."""
         share = (pages[1] - pages[0] + 1) / self.plan.facts.page_count
-        return self._limits.timeout_for(round(self.size * share))
+        return self._limits.timeout_for(round(self._request["size"] * share))
 
     def _measure(self, child: Child) -> None:
         with self._changed:
