@@ -7,7 +7,8 @@ from pipeline.options import ExportSettings
 from pipeline.report.finished_run import open_run_at
 from pipeline.report.words import counted, printable
 from transforms.storage import filesystem
-from transforms.trustgraph.export import JSONL, KG_CORE, KG_CORE_BROKEN, LEFT_OUT, LOAD_SCRIPT, TRIG, TRIG_SINCE, Export, Exported, export
+from transforms.trustgraph.export import KG_CORE_BROKEN, LEFT_OUT, LOAD_SCRIPT, TRIG_SINCE, Export, Exported, export
+from transforms.trustgraph.export_format import ExportFormat
 from transforms.trustgraph.run_documents import shards_of
 
 
@@ -23,17 +24,17 @@ def main(settings: ExportSettings, console: Console) -> None:
 
 def told(job: Export, done: Exported, run_id: str) -> list[str]:
     """What was written, as lines."""
-    library = f", {counted(done.library_documents, 'document')} of the library" if job.format == KG_CORE else ""
+    library = f", {counted(done.library_documents, 'document')} of the library" if job.format == ExportFormat.KG_CORE else ""
     lines = [
         f"Run {run_id}: {counted(done.documents, 'document')}, {counted(done.quads, 'quad')}{library} in {counted(done.files, 'file')} in "
         f"{job.to}."
     ]
     if done.left_out:
         lines.append(f"{counted(done.left_out, 'document')} of the library left out: {filesystem.join(job.to, LEFT_OUT)} says why.")
-    if job.format == JSONL:
+    if job.format == ExportFormat.JSONL:
         lines.append("Each line is one message of the gateway's socket /api/v1/flow/FLOW/import/triples.")
         return lines
-    lines.append({KG_CORE: KG_CORE_BROKEN, TRIG: TRIG_SINCE}[job.format])
+    lines.append({ExportFormat.KG_CORE: KG_CORE_BROKEN, ExportFormat.TRIG: TRIG_SINCE}[job.format])
     script = filesystem.join(job.to, LOAD_SCRIPT)
     lines.append(f"To load it: TRUSTGRAPH_URL=http://HOST:PORT/ TRUSTGRAPH_TOKEN=… TRUSTGRAPH_WORKSPACE=… sh {script}")
     return lines

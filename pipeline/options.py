@@ -18,6 +18,7 @@ from typing import NoReturn, TypeVar
 
 from transforms.errors import UsageError
 from transforms.settings import DECODER, DIVIDED_FROM, OCR_PAGE, RANGE_PAGES, DecodeSettings, Limits, SectionStrategy, Strategy
+from transforms.trustgraph.export_format import ExportFormat
 from transforms.trustgraph.gateway import DEFAULT_WORKSPACE, STREAMS, TOKEN_VARIABLE, URL_VARIABLE, WORKSPACE_VARIABLE, gateway_url
 from transforms.trustgraph.library import GatewayAccess, Library, store_address
 from transforms.version import VERSION
@@ -33,7 +34,6 @@ COMMANDS = {
 DEFAULT_COLLECTION = "default"
 DEFAULT_SHARDS = 4
 DEFAULT_RUNNER = "DirectRunner"
-EXPORT_FORMATS = ("trig", "kg-core", "jsonl")
 DEFAULT_MESSAGE_SIZE = 10
 """MiB: what TrustGraph's Kafka producer takes; RabbitMQ 4 takes 16 and 3 takes 128."""
 DEFAULT_CONNECTIONS = 4
@@ -134,7 +134,7 @@ class ExportSettings:
     run: str
     """OUTPUT, or the folder of a run in it."""
     to: str
-    format: str
+    format: ExportFormat
     sources: bool
     max_message_size: int
     """Bytes."""
@@ -318,28 +318,13 @@ def _store(text: str) -> str:
     return text
 
 
-def _word(flag: str) -> Callable[[str], str]:
+def _word(flag: str, example: str = "") -> Callable[[str], str]:
     def parse(text: str) -> str:
         if not text.strip() or not text.isprintable():
-            raise UsageError(f"{flag} {text!r} is not a name: give printable characters.")
+            raise UsageError(f"{flag} {text!r} is not a name: give printable characters{example and f', such as {example}'}.")
         return text
 
     return parse
-
-
-def _collection(text: str) -> str:
-    if not text.strip() or not text.isprintable():
-        raise UsageError(f"--collection {text!r} is not a name: give printable characters, such as {DEFAULT_COLLECTION}.")
-    return text
-
-
-def _export_format(text: str) -> str:
-    if text in EXPORT_FORMATS:
-        return text
-    meant = nearest(text, EXPORT_FORMATS)
-    raise UsageError(
-        f"--format {text!r} is not known: use {enumerate_words(EXPORT_FORMATS)}" + (f" (did you mean {meant}?)." if meant else ".")
-    )
 
 
 def _rate(text: str) -> float:
@@ -462,7 +447,7 @@ def backfill_parser() -> argparse.ArgumentParser:
     group.add_argument(
         "--collection",
         metavar="NAME",
-        type=_collection,
+        type=_word("--collection", DEFAULT_COLLECTION),
         default=DEFAULT_COLLECTION,
         help="collection of the documents whose reference names none (default: %(default)s)",
     )
@@ -739,7 +724,7 @@ def export_parser() -> argparse.ArgumentParser:
         "file a document; jsonl the messages of the gateway's socket import/triples.",
     )
     parser.add_argument("run", metavar="RUN", type=_place("RUN"), help="the --output of a backfill (its newest run), or DIR/runs/NAME")
-    parser.add_argument("--format", metavar="NAME", required=True, type=_export_format, help="trig, kg-core or jsonl")
+    parser.add_argument("--format", metavar="NAME", required=True, type=_choice("--format", ExportFormat), help="trig, kg-core or jsonl")
     parser.add_argument("--to", metavar="DIR", required=True, type=_place("--to"), help="the folder or URI to write")
     _sources(parser, "kg-core: leave out the documents themselves, which TrustGraph has already")
     _message_size(parser)

@@ -15,12 +15,10 @@ from typing import Any, BinaryIO
 
 from transforms.provenance import vocabulary
 from transforms.storage.filesystem import join, publishing
+from transforms.trustgraph.export_format import ExportFormat
 from transforms.trustgraph.library_tree import LibraryDocument, Unavailable, library_documents, library_id
 from transforms.trustgraph.run_documents import RunDocument, json_line, read_shard
 from transforms.trustgraph.wire import import_messages
-
-TRIG, KG_CORE, JSONL = "trig", "kg-core", "jsonl"
-FORMATS = (TRIG, KG_CORE, JSONL)
 
 LOAD_SCRIPT = "load.sh"
 LEFT_OUT = "left_out.jsonl"
@@ -55,7 +53,7 @@ class Export:
     """Path or URI of OUTPUT, where the pictures lie."""
     to: str
     """Path or URI of the folder that is written."""
-    format: str
+    format: ExportFormat
     sources: bool = True
     """Whether knowledge cores hold the bytes of the documents themselves."""
     largest: int = 10 << 20
@@ -70,14 +68,14 @@ def export(job: Export, shards: Sequence[Mapping[str, str]]) -> Exported:
       shards: its parts, as `run_documents.shards_of` gives them.
     """
     done = Exported()
-    with publishing(join(job.to, LOAD_SCRIPT)) if job.format != JSONL else _nowhere() as script:
+    with publishing(join(job.to, LOAD_SCRIPT)) if job.format != ExportFormat.JSONL else _nowhere() as script:
         script.write(_SCRIPT_HEAD[job.format])
-        with publishing(join(job.to, LEFT_OUT)) if job.format == KG_CORE else _nowhere() as left_out:
+        with publishing(join(job.to, LEFT_OUT)) if job.format == ExportFormat.KG_CORE else _nowhere() as left_out:
             for number, parts in enumerate(shards):
                 name = f"part-{number:05d}-of-{len(shards):05d}"
-                if job.format == TRIG:
+                if job.format == ExportFormat.TRIG:
                     _write_trig(job, name, read_shard(parts), done, script)
-                elif job.format == JSONL:
+                elif job.format == ExportFormat.JSONL:
                     _write_jsonl(job, name, read_shard(parts), done)
                 else:
                     _write_cores(job, read_shard(parts), done, script, left_out)
@@ -133,7 +131,7 @@ class _TrigFiles:
             target.write(f"<{vocabulary.SOURCE_GRAPH}> {{\n".encode())
             self._open[collection] = stack, target, 0
             # The command wants an id for what it loads; it is not part of the graph.
-            _command(self._script, "trig", f"urn:export:{file.removesuffix('.trig')}", collection, file)
+            _command(self._script, ExportFormat.TRIG, f"urn:export:{file.removesuffix('.trig')}", collection, file)
         stack, target, count = self._open[collection]
         self._open[collection] = stack, target, count + quads
         return target
@@ -189,7 +187,7 @@ def _write_cores(job: Export, documents: Iterator[RunDocument], done: Exported, 
                 done.library_documents += 1
             for message in import_messages(document.quads, document.id, document.row["collection"]):
                 target.write(msgpack(triples_record(message)))
-        _command(script, "kg-core", document.id, document.row["collection"], file)
+        _command(script, ExportFormat.KG_CORE, document.id, document.row["collection"], file)
         done.files += 1
         done.documents += 1
         done.quads += document.quads.count
@@ -276,15 +274,15 @@ cd "$(dirname "$0")"
 : "${{FLOW:=default}}"
 """
 _SCRIPT_HEAD: Mapping[str, bytes] = {
-    TRIG: _SCRIPT.format(note=TRIG_SINCE).encode(),
-    KG_CORE: _SCRIPT.format(note=KG_CORE_BROKEN).encode(),
-    JSONL: b"",
+    ExportFormat.TRIG: _SCRIPT.format(note=TRIG_SINCE).encode(),
+    ExportFormat.KG_CORE: _SCRIPT.format(note=KG_CORE_BROKEN).encode(),
+    ExportFormat.JSONL: b"",
 }
 
 
-def _command(script: BinaryIO, form: str, identifier: str, collection: str, file: str) -> None:
+def _command(script: BinaryIO, form: ExportFormat, identifier: str, collection: str, file: str) -> None:
     name, place, of = (shlex.quote(text) for text in (identifier, file, collection))
-    if form == TRIG:
+    if form == ExportFormat.TRIG:
         script.write(f'tg-load-knowledge -i {name} -f "$FLOW" -C {of} -F trig {place}\n'.encode())
     else:
         script.write(f'tg-put-kg-core --id {name} -i {place}\ntg-load-kg-core --id {name} -f "$FLOW" -C {of}\n'.encode())
