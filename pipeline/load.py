@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineState
 from rich.console import Console
 from rich.text import Text
 
+from pipeline.graph import new_pipeline
 from pipeline.interruption import Interrupted, ending_on_signals
 from pipeline.options import DEFAULT_RUNNER, LoadSettings, enumerate_words
 from pipeline.report.finished_run import FinishedRun, open_run_at
@@ -123,7 +123,7 @@ def run_load(task: LoadTask, run: FinishedRun, runner: str, options: PipelineOpt
     filesystem.delete(report)
     shards = shards_of(run.manifest, filesystem.to_uri(run.folder))
     try:
-        pipeline = beam.Pipeline(runner=choose_runner(runner, options), options=options)
+        pipeline = new_pipeline(choose_runner(runner, options), options)
         pipeline | LoadRun(task, shards)
         state = pipeline.run().wait_until_finish()
     except Exception as error:  # a runner may raise anything
