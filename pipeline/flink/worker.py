@@ -19,8 +19,6 @@ from typing import Any
 
 from transforms.isolation.processes import open_pidfd
 
-LOGGER = logging.getLogger(__name__)
-
 POOL_PORT = 50000
 """Where a pool listens, as in Beam's images."""
 PROVISION_WITHIN = 60.0

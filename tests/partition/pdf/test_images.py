@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from transforms.partition.pdf import images as pdf_images
-from transforms.partition.pdf.images import embedded_pictures
+from transforms.partition.pdf.images import find_pictures, place_found
 from transforms.partition.pdf.pages import page_geometry
 
 MEDIA = (0, 0, 200, 100)
@@ -85,7 +85,7 @@ def pictures():
             document.save(saved)
         with pikepdf.open(io.BytesIO(saved.getvalue())) as document:
             geometries = {number: page_geometry(opened.obj) for number, opened in enumerate(document.pages, start=1)}
-            return embedded_pictures(document, geometries)
+            return place_found([find_pictures(document, geometries)])
 
     return run
 

@@ -18,8 +18,6 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
-BODY = "word/document.xml"
-
 
 _READ_PARTS = re.compile(r"word/(?:document|footnotes|endnotes|header\d*|footer\d*)\.xml")
 _HIDING = re.compile(rb"sdtContent|oMath|<w:(?:ins|moveTo|smartTag|customXml|fldSimple|dir|bdo)[ >]")

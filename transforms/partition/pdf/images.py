@@ -89,11 +89,6 @@ class EmbeddedPictures:
     places: int = 0
 
 
-def embedded_pictures(pdf: Any, geometries: Mapping[int, PageGeometry]) -> EmbeddedPictures:
-    """Finds, reads and places the images that the pages of a whole document paint: `find_pictures`, then `place_found`."""
-    return place_found([find_pictures(pdf, geometries)])
-
-
 def find_pictures(pdf: Any, geometries: Mapping[int, PageGeometry]) -> PaintedPictures:
     """Finds and reads the images that pages paint.
 
