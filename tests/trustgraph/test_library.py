@@ -276,17 +276,23 @@ def test_no_more_documents_are_streamed_at_a_time_than_are_allowed(library: Libr
 # --- what fails ---------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_gateway_that_is_killed_costs_what_was_not_read_and_the_next_run_reads_that(library: LibraryOfTest, tmp_path: Path) -> None:
+def start_on_texts(library: LibraryOfTest, output: Path, run_id: str) -> subprocess.Popen[str]:
+    """A backfill of a library of texts, as soon as it has committed some of them."""
     for number in range(TEXTS):
         library.add(f"urn:doc:{number}", f"The text of number {number}.")
-    output = tmp_path / "out"
-    arguments = ["backfill", *library.source, "--output", output, "--started-at", STARTED_AT, "--children", "2"]
-    process = start(*arguments, "--run-id", "broken", extra=library.stack.environment())
+    arguments = ["backfill", *library.source, "--output", output, "--started-at", STARTED_AT, "--children", "2", "--run-id", run_id]
+    process = start(*arguments, extra=library.stack.environment())
     until = time.monotonic() + 120
     while committed(output) < 5:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until
         time.sleep(0.01)
+    return process
+
+
+def test_a_gateway_that_is_killed_costs_what_was_not_read_and_the_next_run_reads_that(library: LibraryOfTest, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    process = start_on_texts(library, output, "broken")
     library.stack.kill("gateway")
     try:
         out, err = process.communicate(timeout=300)
@@ -313,17 +319,8 @@ def test_a_gateway_that_is_killed_costs_what_was_not_read_and_the_next_run_reads
 
 
 def test_a_gateway_that_is_started_again_soon_costs_nothing(library: LibraryOfTest, tmp_path: Path) -> None:
-    for number in range(TEXTS):
-        library.add(f"urn:doc:{number}", f"The text of number {number}.")
     output = tmp_path / "out"
-    process = start(
-        "backfill", *library.source, "--output", output, "--run-id", "first", "--children", "2", extra=library.stack.environment()
-    )
-    until = time.monotonic() + 120
-    while committed(output) < 5:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    process = start_on_texts(library, output, "first")
     library.stack.kill("gateway")
     library.stack.start_gateway()
     _out, err = process.communicate(timeout=300)
