@@ -39,14 +39,7 @@ def until(condition: Callable[[], Any], what: str, process: "subprocess.Popen[st
 def start(*arguments: str | Path, decoder: str = "gated_decoder:decode") -> "subprocess.Popen[str]":
     """`universal-decoder`, with another decoder in its children."""
     command = [sys.executable, str(HERE / "with_decoder.py"), decoder, *map(str, arguments)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=_heed_ctrl_c
-    )
-
-
-def _heed_ctrl_c() -> None:
-    """Also where these tests run in the background of a shell, which has its children ignore the signal."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
 def _ignore_ctrl_c() -> None:
