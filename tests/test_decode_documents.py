@@ -18,7 +18,7 @@ def test_a_run_with_nothing_to_decode_starts_no_decoder(tmp_path):
     decode_documents.close_pools()
     task = DecodeTask(tmp_path.as_uri(), DecodeSettings(), Limits(), "2026-01-31T10:00:00Z", children=1)
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        references = pipeline | beam.Create([DocumentReference("file:///a.txt")])
+        references = pipeline | beam.Create([DocumentReference("file:///library/a")])
         nothing = references | beam.Filter(lambda reference: not reference.uri)
         nothing | DecodeDocuments(task)
     assert decode_documents._pools == {}
@@ -40,7 +40,7 @@ class NoPool(ChildPool):
 
 def staged(tmp_path, document) -> tuple[DocumentReference, DecodeTask]:
     settings = DecodeSettings()
-    reference = DocumentReference("file:///a.txt", size=7, version="7-1", copies=2)
+    reference = DocumentReference("file:///library/a", size=7, version="7-1", copies=2)
     path = tmp_path / staging_path(settings.fingerprint, staging_key(reference))
     path.parent.mkdir(parents=True)
     write_commit(path, [document], fingerprint=settings.fingerprint)
@@ -54,7 +54,7 @@ def test_a_bundle_that_is_given_again_does_not_decode_what_it_has_decoded(tmp_pa
         path=staging_path(task.settings.fingerprint, staging_key(reference)),
         key=staging_key(reference),
         document_id="https://example.org/a",
-        source_uri="file:///a.txt",
+        source_uri="file:///library/a",
         status="ok",
         copies=2,
         size=7,

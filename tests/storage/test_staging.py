@@ -57,6 +57,12 @@ def test_what_is_not_there_is_truncated_or_forced_is_decoded(tmp_path):
     assert missing(tmp_path, "whole", "cut", "new", force=True) == ["whole", "cut", "new"]
 
 
+def test_the_commit_of_another_document_counts_for_nothing(tmp_path):
+    first, second = (stage(tmp_path, name, decode(name)) for name in ("first", "second"))
+    second.write_bytes(first.read_bytes())
+    assert missing(tmp_path, "first", "second") == ["second"]
+
+
 @pytest.mark.parametrize(
     ("status", "again", "retried"),
     [

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from transforms.model import DocumentReference
+from transforms.sinks.values import encodable
 from transforms.storage import filesystem
 from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, read_outcome
 from transforms.storage.read_ahead import read_ahead
@@ -76,8 +77,8 @@ def find_staged(
     """Tells the references that are decoded already from those that are not, with one listing a folder.
 
     A dead letter whose cause may have passed counts as not decoded, with `retry_failed` every dead letter does, also that of an attachment:
-    only its mail can be decoded again. So does a commit that cannot be read. References that are the same in all respects come out as one,
-    with `copies` set.
+    only its mail can be decoded again. So does a commit that cannot be read, or is another document's. References that are the same in all
+    respects come out as one, with `copies` set.
 
     Args:
       output: URI of OUTPUT.
@@ -104,6 +105,8 @@ def find_commit(output: str, fingerprint: str, reference: DocumentReference, *, 
     key = staging_key(reference)
     outcome = _read(output, staging_path(fingerprint, key))
     if outcome is None or outcome.may_pass or (retry_failed and outcome.dead_letters):
+        return None
+    if outcome.source_uri != encodable(reference.uri):  # copied or renamed: it would take the place of this document in the datasets
         return None
     return _staged(fingerprint, key, reference, outcome)
 
