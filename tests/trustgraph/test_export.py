@@ -136,7 +136,11 @@ def test_an_output_or_a_run_in_it_can_be_named(tmp_path, capsys):
 
 
 def test_memory_does_not_grow_with_the_run(tmp_path):
-    """In a process of its own, as its peak is what counts: one row group of texts (see `dataset.ROW_GROUP_BYTES`), and three."""
+    """In a process of its own, as its peak is what counts: one row group of texts (see `dataset.ROW_GROUP_BYTES`), and four.
+
+    Allocators keep what they were given back: 1,620 documents peaked 32 to 67 MB over 270, and no more than 810 did. A run that were
+    held would add the texts of three row groups, 200 MB, to the peak of one.
+    """
 
     def peak(count):
         library = tmp_path / str(count) / "library"
@@ -153,5 +157,5 @@ def test_memory_does_not_grow_with_the_run(tmp_path):
         assert code == "0"
         return int(size)
 
-    one, three = peak(270), peak(810)
-    assert three < one + 40_000, f"{one:,} KiB for 270 documents, {three:,} KiB for 810"
+    one, four = peak(270), peak(1080)
+    assert four < one + 130_000, f"{one:,} KiB for 270 documents, {four:,} KiB for 1,080"
