@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from pipeline import options
-from pipeline.interruption import Interrupted, ending_on_signals
+from pipeline.interruption import CLUSTER_PATIENCE, PATIENCE, Interrupted, ending_on_signals
 from transforms.errors import CommandError, ExitCode, UsageError
 from transforms.settings import DECODER
 from transforms.version import VERSION
@@ -122,7 +122,8 @@ def backfill(argv: Sequence[str]) -> int:
         progress.stop()
         _say(summary.interrupted(interrupted.name, progress.tally(), settings))
 
-    with ending_on_signals(close_pools, farewell), progress:
+    patience = CLUSTER_PATIENCE if settings.runner == options.FLINK_RUNNER else PATIENCE
+    with ending_on_signals(close_pools, farewell, patience), progress:
         manifest = run(settings, beam_arguments, progress)
     summary.show(FinishedRun(settings.output, settings.run_id, manifest), _console(), time.monotonic() - started)
     verdict = summary.too_many_failures(manifest, settings.max_failures)

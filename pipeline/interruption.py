@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 PATIENCE = 3.0
-"""Seconds for the stack to unwind; the promise is 5 s for all."""
+"""Seconds for the stack to unwind; the promise is 5 s for all that runs on this machine."""
+CLUSTER_PATIENCE = 90.0
+"""Seconds where the job runs on a cluster, and is cancelled there first: its tasks have a minute to leave (`pipeline.flink.run`)."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -35,6 +37,10 @@ class Interrupted(BaseException):
     @property
     def name(self) -> str:
         return signal.Signals(self.number).name
+
+
+INTERRUPTIONS = (Interrupted, KeyboardInterrupt)
+"""What a signal raises within `ending_on_signals`, and outside of it."""
 
 
 @contextmanager

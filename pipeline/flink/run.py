@@ -21,6 +21,7 @@ from pipeline.flink.probe import PROBE_WITHIN, build_probe, judge, probe_folder,
 from pipeline.flink.rest import Cluster, FlinkError, JobStatus, python_error
 from pipeline.flink.submission import Submission, complete, write_flink_settings
 from pipeline.graph import build, new_pipeline
+from pipeline.interruption import INTERRUPTIONS
 from pipeline.options import BackfillSettings
 from pipeline.report.finished_run import SUBMITTED, unfinished_on_cluster
 from transforms import counters
@@ -68,13 +69,14 @@ def run_on_flink(settings: BackfillSettings, arguments: Sequence[str], progress:
     Raises:
       UsageError: the cluster or its workers could not do it; nothing was started.
       JobFailed: the job did not come to its end.
-      KeyboardInterrupt, SystemExit: and the job is cancelled on the cluster before.
+      Interrupted, KeyboardInterrupt: and the job is cancelled on the cluster before.
     """
     with submitted(settings, arguments, progress.phase, decoder) as job:
         progress.phase(f"Decoding on {job.flink_master}")
         try:
             follow(job, settings.output, progress)
-        except (KeyboardInterrupt, SystemExit):
+        except INTERRUPTIONS:
+            progress.phase("Cancelling the job on the cluster; a second Ctrl-C does not wait for its end")
             cancel(job)
             raise
     return finish(job, settings.output)
@@ -175,7 +177,7 @@ def launch(
         found = _await_job(submission.cluster, name, known, result, server)
     except JobFailed:
         raise
-    except (KeyboardInterrupt, SystemExit):
+    except INTERRUPTIONS:
         _cancel_new(submission, name, known)
         raise
     except Exception as error:  # gRPC's, Beam's: what they say stands in the job server's log in a better way

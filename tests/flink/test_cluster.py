@@ -60,7 +60,7 @@ def test_a_job_that_nobody_waits_for_is_followed_by_report(cluster: DevelopmentC
 
     said = ended(start("report", tmp_path / "out", "--run", "first"))
 
-    assert "Run first: 1 document " in said
+    assert "Run first: 1 document, finished " in said
     assert FinishedRun(tmp_path / "out", "first").statuses() == {"one.txt": "ok"}
     assert not (tmp_path / "out" / "staging" / "submitted" / "first.json").exists()
 

@@ -147,7 +147,8 @@ def test_ctrl_c_cancels_the_job_on_the_cluster_and_the_rerun_goes_on(held: HeldJ
 
     said = ended(process, expect=130)
 
-    assert "Interrupted. What was decoded until then is kept" in said
+    assert "Stopped by SIGINT. " in said
+    assert "run first is not finished, and nothing of it is published. The same command goes on from there." in said
     assert held.cluster.client().jobs()[0].status is JobStatus.CANCELED
     until(lambda: not workers(), "no worker outlives its job")
     held.go_on(kept)
