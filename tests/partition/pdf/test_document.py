@@ -53,6 +53,38 @@ def make_pdf(*contents, media=(0, 0, 600, 800), images=None, page=None, **save):
     return stream.getvalue()
 
 
+def in_identity_font(*lines):
+    """A PDF whose lines are in a font of two-byte codes, each the code point that it stands for."""
+    document = pikepdf.new()
+    box = pikepdf.Array([0, -200, 1000, 800])
+    about = pikepdf.Dictionary(Type=pikepdf.Name.FontDescriptor, FontName=pikepdf.Name.Odd, Flags=4, Ascent=800, Descent=-200, FontBBox=box)
+    system = pikepdf.Dictionary(Registry=pikepdf.String("Adobe"), Ordering=pikepdf.String("Identity"), Supplement=0)
+    glyphs = pikepdf.Dictionary(
+        Type=pikepdf.Name.Font,
+        Subtype=pikepdf.Name.CIDFontType2,
+        BaseFont=pikepdf.Name.Odd,
+        DW=1000,
+        FontDescriptor=about,
+        CIDSystemInfo=system,
+    )
+    identity = pikepdf.Name("/Identity-H")
+    font = pikepdf.Dictionary(
+        Type=pikepdf.Name.Font,
+        Subtype=pikepdf.Name.Type0,
+        BaseFont=pikepdf.Name.Odd,
+        Encoding=identity,
+        ToUnicode=identity,
+        DescendantFonts=pikepdf.Array([document.make_indirect(glyphs)]),
+    )
+    page = document.add_blank_page(page_size=(600, 800))
+    page.obj.Resources = pikepdf.Dictionary(Font=pikepdf.Dictionary(F1=document.make_indirect(font)))
+    shows = (f"<{''.join(f'{ord(character):04X}' for character in line)}> Tj 0 -60 Td" for line in lines)
+    page.obj.Contents = document.make_stream(f"BT /F1 10 Tf 50 700 Td {' '.join(shows)} ET".encode())
+    stream = io.BytesIO()
+    document.save(stream)
+    return stream.getvalue()
+
+
 def image_object(document, image):
     if not isinstance(image, Image.Image):
         return document.make_stream(*image) if isinstance(image, tuple) else image(document)
@@ -108,6 +140,14 @@ def test_each_text_has_the_number_of_its_page_and_blank_pages_count(partition):
     assert document.mime_type == "application/pdf"
     assert list(document.warnings) == []
     assert list(document.missing_pages) == []
+
+
+def test_a_lone_surrogate_in_a_fonts_encoding_costs_one_character_and_no_page(partition):
+    """A font whose codes are said to be its characters, and a code that is half of one."""
+    document = partition(in_identity_font("The lens \udefe was ground in the tower by night.", "Half \ud801"))
+
+    assert texts(document) == [(1, "The lens \ufffd was ground in the tower by night."), (1, "Half \ufffd")]
+    assert list(document.warnings) == []
 
 
 def test_a_pdf_of_blank_pages_has_no_elements(partition):
