@@ -11,8 +11,16 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from pipeline import options
 from pipeline.interruption import CLUSTER_PATIENCE, PATIENCE, Interrupted, ending_on_signals
+from pipeline.options.backfill import BackfillSettings, parse_backfill
+from pipeline.options.doctor import parse_doctor
+from pipeline.options.export import parse_export
+from pipeline.options.load import load_parser, parse_load
+from pipeline.options.overview import overview
+from pipeline.options.report import parse_report
+from pipeline.options.runners import FLINK_RUNNER
+from pipeline.options.trace import parse_trace
+from pipeline.sentences import enumerate_words, nearest
 from transforms.errors import CommandError, ExitCode, UsageError
 from transforms.settings import DECODER
 from transforms.version import VERSION
@@ -68,11 +76,11 @@ def run_and_exit() -> NoReturn:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments:
-        print(options.overview(), end="")
+        print(overview(), end="")
         return ExitCode.USAGE
     command, rest = arguments[0], arguments[1:]
     if command in ("-h", "--help", "help"):
-        print(options.overview(), end="")
+        print(overview(), end="")
         return ExitCode.DONE
     if command in ("-V", "--version"):
         print(f"{DECODER} {VERSION}")
@@ -88,16 +96,14 @@ def _dispatch(arguments: list[str]) -> int:
     if command in commands:
         return commands[command](rest)
     if command.startswith("-"):
-        raise UsageError(f"{command} needs a command before it: {DECODER} {options.enumerate_words(list(commands))}.")
-    meant = options.nearest(command, commands)
-    raise UsageError(
-        f"{command!r} is not a command: " + (f"did you mean {meant}?" if meant else f"use {options.enumerate_words(list(commands))}.")
-    )
+        raise UsageError(f"{command} needs a command before it: {DECODER} {enumerate_words(list(commands))}.")
+    meant = nearest(command, commands)
+    raise UsageError(f"{command!r} is not a command: " + (f"did you mean {meant}?" if meant else f"use {enumerate_words(list(commands))}."))
 
 
 def backfill(argv: Sequence[str]) -> int:
     """Decodes a library; the exit code tells whether too much of it failed. Raises: CommandError."""
-    settings, beam_arguments = options.parse_backfill(argv)
+    settings, beam_arguments = parse_backfill(argv)
     _log_to_stderr()
     from pipeline import preflight
 
@@ -122,7 +128,7 @@ def backfill(argv: Sequence[str]) -> int:
         progress.stop()
         _say(summary.interrupted(interrupted.name, progress.tally(), settings))
 
-    patience = CLUSTER_PATIENCE if settings.runner == options.FLINK_RUNNER else PATIENCE
+    patience = CLUSTER_PATIENCE if settings.runner == FLINK_RUNNER else PATIENCE
     with ending_on_signals(close_pools, farewell, patience), progress:
         manifest = run(settings, beam_arguments, progress)
     summary.show(FinishedRun(settings.output, settings.run_id, manifest), _console(), time.monotonic() - started)
@@ -133,8 +139,8 @@ def backfill(argv: Sequence[str]) -> int:
     return ExitCode.DONE
 
 
-def _submit(settings: options.BackfillSettings, beam_arguments: Sequence[str]) -> int:
-    if settings.runner != options.FLINK_RUNNER:
+def _submit(settings: BackfillSettings, beam_arguments: Sequence[str]) -> int:
+    if settings.runner != FLINK_RUNNER:
         from pipeline import run
 
         run.submit(settings, beam_arguments)
@@ -150,7 +156,7 @@ def _submit(settings: options.BackfillSettings, beam_arguments: Sequence[str]) -
 
 def trace(argv: Sequence[str]) -> int:
     """Follows an entity back to its document. Raises: UsageError."""
-    settings = options.parse_trace(argv)
+    settings = parse_trace(argv)
     from pipeline import trace as tracing
 
     tracing.main(settings, _console())
@@ -159,7 +165,7 @@ def trace(argv: Sequence[str]) -> int:
 
 def report(argv: Sequence[str]) -> int:
     """Prints the summary of a run; one that a cluster still works at is followed to its end first. Raises: CommandError."""
-    settings = options.parse_report(argv)
+    settings = parse_report(argv)
     from pipeline.report import summary
     from pipeline.report.finished_run import open_run, unfinished_on_cluster
 
@@ -177,12 +183,12 @@ def report(argv: Sequence[str]) -> int:
 
 def load(argv: Sequence[str]) -> int:
     """Brings a run into TrustGraph. Raises: CommandError."""
-    settings, beam_arguments = options.parse_load(argv)
+    settings, beam_arguments = parse_load(argv)
     _log_to_stderr()
     from pipeline import preflight
 
     # First, as it has Beam imported without its warnings.
-    beam_options = preflight.check_beam_arguments(beam_arguments, options.load_parser())
+    beam_options = preflight.check_beam_arguments(beam_arguments, load_parser())
     from pipeline import load as loading
 
     return loading.main(settings, beam_options, _console())
@@ -190,7 +196,7 @@ def load(argv: Sequence[str]) -> int:
 
 def export(argv: Sequence[str]) -> int:
     """Writes a run as files for TrustGraph's own commands. Raises: CommandError."""
-    settings = options.parse_export(argv)
+    settings = parse_export(argv)
     from pipeline import export as exporting
 
     exporting.main(settings, _console())
@@ -199,7 +205,7 @@ def export(argv: Sequence[str]) -> int:
 
 def doctor(argv: Sequence[str]) -> int:
     """Shows what this installation can decode; 1 when it can decode nothing. Raises: UsageError."""
-    settings = options.parse_doctor(argv)
+    settings = parse_doctor(argv)
     from pipeline import doctor as examination
 
     installation = examination.examine()

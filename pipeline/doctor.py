@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.options import available_cpus
+from pipeline.machine import available_cpus
 from pipeline.report.words import printable
 from transforms.isolation.confinement import fences
 from transforms.partition import pdf_kernel

@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.options import ExportSettings
+from pipeline.options.export import ExportSettings
 from pipeline.report.finished_run import open_run_at
 from pipeline.report.words import counted, printable
 from transforms.storage import filesystem

@@ -7,7 +7,8 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineRunner
 
-from pipeline.options import DEFAULT_RUNNER, FLINK_RUNNER, BackfillSettings
+from pipeline.options.backfill import BackfillSettings
+from pipeline.options.runners import DEFAULT_RUNNER, FLINK_RUNNER
 from transforms.decode_documents import DECODER, DecodeDocuments, DecodeTask
 from transforms.progress_files import progress_folder
 from transforms.references.read import ReadReferences

@@ -15,10 +15,12 @@ from rich.text import Text
 
 from pipeline.graph import new_pipeline
 from pipeline.interruption import Interrupted, ending_on_signals
-from pipeline.options import DEFAULT_RUNNER, LoadSettings, enumerate_words
+from pipeline.options.load import LoadSettings
+from pipeline.options.runners import DEFAULT_RUNNER
 from pipeline.report.finished_run import FinishedRun, open_run_at
 from pipeline.report.words import counted, printable, span_of_time
 from pipeline.run import cause, choose_runner
+from pipeline.sentences import enumerate_words
 from transforms.backoff import Backoff
 from transforms.errors import ExitCode, JobFailed, UsageError
 from transforms.load_run import REPORT, TOKEN_OPTION, LoadRun

@@ -19,17 +19,11 @@ from urllib.parse import urlsplit
 
 from pipeline import doctor
 from pipeline.flink.submission import master
-from pipeline.options import (
-    DEFAULT_RUNNER,
-    FLINK_RUNNER,
-    BackfillSettings,
-    backfill_parser,
-    enumerate_words,
-    nearest,
-    parser_flags,
-    unknown_argument,
-)
+from pipeline.options.backfill import BackfillSettings, backfill_parser
+from pipeline.options.parser import parser_flags, unknown_argument
+from pipeline.options.runners import DEFAULT_RUNNER, FLINK_RUNNER
 from pipeline.report.words import size
+from pipeline.sentences import enumerate_words, nearest
 from transforms.errors import UsageError
 from transforms.partition.formats import TESSERACT
 from transforms.references import sources

@@ -13,7 +13,8 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineRunner, PipelineState
 
 from pipeline.graph import build, new_pipeline
-from pipeline.options import DEFAULT_RUNNER, FLINK_RUNNER, BackfillSettings
+from pipeline.options.backfill import BackfillSettings
+from pipeline.options.runners import DEFAULT_RUNNER, FLINK_RUNNER
 from transforms import counters
 from transforms.decode_documents import DECODER, close_pools
 from transforms.errors import JobFailed

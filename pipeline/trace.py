@@ -12,9 +12,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.options import TraceSettings, enumerate_words
+from pipeline.options.trace import TraceSettings
 from pipeline.report.finished_run import FinishedRun, newest_first, open_run
 from pipeline.report.words import counted, number, printable, shortened, size
+from pipeline.sentences import enumerate_words
 from transforms.errors import UsageError
 from transforms.provenance import vocabulary as v
 from transforms.sinks import documents, images, text_documents

@@ -8,8 +8,9 @@ from typing import Any
 from pipeline import preflight
 from pipeline.flink.rest import FlinkError, TaskManager
 from pipeline.flink.submission import Submission, short
-from pipeline.options import FLINK_RUNNER, enumerate_words
+from pipeline.options.runners import FLINK_RUNNER
 from pipeline.report.words import counted, size
+from pipeline.sentences import enumerate_words
 from transforms.errors import UsageError
 
 STAGED_BY_BEAM = ("requirements_file", "setup_file", "extra_packages", "requirements_cache")

@@ -15,7 +15,7 @@ from typing import Any
 import apache_beam as beam
 
 from pipeline import doctor, preflight
-from pipeline.options import BackfillSettings
+from pipeline.options.backfill import BackfillSettings
 from transforms.errors import UsageError
 from transforms.settings import unstructured_version
 from transforms.storage import filesystem

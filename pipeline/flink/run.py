@@ -22,7 +22,7 @@ from pipeline.flink.rest import Cluster, FlinkError, JobStatus, python_error
 from pipeline.flink.submission import Submission, complete, write_flink_settings
 from pipeline.graph import build, new_pipeline
 from pipeline.interruption import INTERRUPTIONS
-from pipeline.options import BackfillSettings
+from pipeline.options.backfill import BackfillSettings
 from pipeline.report.finished_run import SUBMITTED, unfinished_on_cluster
 from transforms import counters
 from transforms.decode_documents import DECODER

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.flink.distribution import FLINK_VERSION, built_job_server
 from pipeline.flink.rest import Cluster, FlinkError, TaskManager
-from pipeline.options import BackfillSettings
+from pipeline.options.backfill import BackfillSettings
 from transforms.errors import UsageError
 from transforms.settings import DECODER
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.options import DEFAULT_COLLECTION, DEFAULT_RUNNER, DEFAULT_SHARDS, available_cpus
+from pipeline.machine import available_cpus
+from pipeline.options.backfill import DEFAULT_COLLECTION, DEFAULT_SHARDS
+from pipeline.options.runners import DEFAULT_RUNNER
 from pipeline.report.words import printable
 from transforms.settings import DECODER, DecodeSettings, Limits
 from transforms.trustgraph.gateway import DEFAULT_WORKSPACE, STREAMS

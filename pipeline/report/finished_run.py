@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.options import nearest
+from pipeline.sentences import nearest
 from transforms.errors import UsageError
 from transforms.sinks.manifest import LATEST, MANIFEST
 from transforms.sinks.write import RUNS, run_folder

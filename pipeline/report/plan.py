@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.options import BackfillSettings, enumerate_words
+from pipeline.options.backfill import BackfillSettings
 from pipeline.report.words import counted, number, printable, shortened, shortened_middle, size
+from pipeline.sentences import enumerate_words
 from transforms.model import DocumentReference
 from transforms.partition.formats import FORMATS, TOOLS, Format, by_extension, by_mime_type
 from transforms.references.librarian import list_library

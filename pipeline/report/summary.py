@@ -14,7 +14,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.options import DEFAULT_RUNNER, BackfillSettings
+from pipeline.options.backfill import BackfillSettings
+from pipeline.options.runners import DEFAULT_RUNNER
 from pipeline.progress import Tally
 from pipeline.report.commands import backfill_again, command, program
 from pipeline.report.finished_run import FinishedRun

@@ -4,7 +4,8 @@ import sys
 from collections.abc import Sequence
 
 from pipeline import cli
-from pipeline.options import backfill_parser, parser_flags
+from pipeline.options.backfill import backfill_parser
+from pipeline.options.parser import parser_flags
 
 SWITCHES = ("force", "retry-failed", "images")
 """Options without a value; a parameter always has one."""

@@ -18,7 +18,7 @@ import pikepdf
 import pytest
 from runs import ROOT, STARTED_AT, FinishedRun
 
-from pipeline.options import parse_backfill
+from pipeline.options.backfill import parse_backfill
 from pipeline.run import run
 
 PAGES = 6

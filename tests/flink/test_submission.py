@@ -12,7 +12,7 @@ from pipeline.flink.checks import _check_jar
 from pipeline.flink.probe import Marker, judge, versions_here
 from pipeline.flink.rest import TaskManager
 from pipeline.flink.submission import _environment, _retries, children_for, master, short
-from pipeline.options import parse_backfill
+from pipeline.options.backfill import parse_backfill
 from pipeline.preflight import check_beam_arguments
 from transforms.decode_documents import DecodeAhead, DecodeTask
 from transforms.errors import JobFailed, UsageError

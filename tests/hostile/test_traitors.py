@@ -8,7 +8,7 @@ import traitors
 from runs import ROOT, STARTED_AT, FinishedRun
 from test_hostile_documents import Silent
 
-from pipeline.options import parse_backfill
+from pipeline.options.backfill import parse_backfill
 from pipeline.run import run
 
 SECRET = "the launch code is 73194"

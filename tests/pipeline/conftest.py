@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.graph import facts
-from pipeline.options import parse_backfill
+from pipeline.options.backfill import parse_backfill
 from transforms.model import DecodedDocument, DocumentReference, Element, ImageEntity, Picture, Span, Stage, Status, TextEntity
 from transforms.sinks.manifest import build_manifest, write_manifest
 from transforms.sinks.write import shard_of, write_shard

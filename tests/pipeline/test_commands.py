@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from pipeline.graph import facts
-from pipeline.options import parse_backfill
+from pipeline.options.backfill import parse_backfill
 from pipeline.report.commands import backfill_again, program
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pipeline.options import parse_backfill
+from pipeline.options.backfill import parse_backfill
 from pipeline.report import plan as planning
 from pipeline.report.plan import FormatPlan, expected_format, make_plan, show
 from transforms.model import DecodedDocument, DocumentReference, Stage, Status

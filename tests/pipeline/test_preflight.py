@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from pipeline import doctor, preflight
-from pipeline.options import parse_backfill
+from pipeline.options.backfill import parse_backfill
 from transforms.errors import UsageError
 from transforms.settings import DecodeSettings, Strategy
 from transforms.storage import filesystem

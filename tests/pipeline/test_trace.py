@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from rich.console import Console
 
-from pipeline.options import TraceSettings
+from pipeline.options.trace import TraceSettings
 from pipeline.report.finished_run import open_run
 from pipeline.trace import main, read_statements, show, trace, trace_in
 from transforms.errors import UsageError

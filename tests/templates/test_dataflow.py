@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.options import backfill_parser, parse_backfill
+from pipeline.options.backfill import backfill_parser, parse_backfill
 from pipeline.preflight import check_beam_arguments
 
 TEMPLATE = Path(__file__).parents[2] / "templates" / "dataflow"

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from pipeline import options
 from pipeline.flink.distribution import FLINK_VERSION
 from pipeline.flink.submission import short
 from pipeline.flink.worker import POOL_PORT
+from pipeline.options.backfill import parse_backfill
+from pipeline.options.runners import FLINK_RUNNER
 from transforms.version import VERSION
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
@@ -87,8 +88,8 @@ def containers() -> dict[str, dict[str, Any]]:
 def test_the_submitters_arguments_are_options_and_fit_the_cluster() -> None:
     submitter, workers = containers()["submitter"], containers()["workers"]
     assert submitter["args"][0] == "backfill"
-    settings, beam = options.parse_backfill(submitter["args"][1:])
-    assert settings.runner == options.FLINK_RUNNER
+    settings, beam = parse_backfill(submitter["args"][1:])
+    assert settings.runner == FLINK_RUNNER
     assert f"--flink_master={CLUSTER['metadata']['name']}-rest:8081" in beam
     assert f"--environment_config=localhost:{POOL_PORT}" in beam
     assert str(settings.children) == workers["resources"]["limits"]["cpu"]

@@ -1,7 +1,7 @@
 import pytest
 
 from pipeline import cli
-from pipeline.options import parse_load
+from pipeline.options.load import parse_load
 
 URL = ["--gateway", "http://localhost:8088"]
 

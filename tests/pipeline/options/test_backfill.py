@@ -2,19 +2,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipeline.options import BackfillSettings, TraceSettings, date_time, nearest, parse_backfill, parse_doctor, parse_report, parse_trace
-from transforms.errors import UsageError
+from pipeline.options.backfill import BackfillSettings, date_time, parse_backfill
 from transforms.settings import DecodeSettings, Limits, SectionStrategy, Strategy
-from transforms.trustgraph.library import GatewayAccess, Library
 
 NOW = datetime(2026, 1, 31, 10, 0, 7, 45678, tzinfo=UTC)
 BASE = ("--input", "library", "--output", "out")
-
-
-def sentence_of(parse, *arguments):
-    with pytest.raises(UsageError) as caught:
-        parse(list(arguments))
-    return caught.value.sentence
 
 
 def test_only_input_and_output_are_needed_and_all_defaults_are_the_contracts():
@@ -168,25 +160,17 @@ def test_a_switch_takes_a_value_as_in_the_seed_specification(arguments, expected
         (["--output", ""], "--output is empty: give a path or a URI."),
     ],
 )
-def test_a_wrong_value_gives_one_sentence_with_its_flag(arguments, sentence):
+def test_a_wrong_value_gives_one_sentence_with_its_flag(arguments, sentence, sentence_of):
     assert sentence_of(parse_backfill, *BASE, *arguments) == sentence
 
 
-def test_what_is_missing_is_named():
+def test_what_is_missing_is_named(sentence_of):
     assert (
         sentence_of(parse_backfill, "--output", "o")
         == "--input is missing: give a file, a folder or a glob to decode, --references FILE or --librarian URL."
     )
     assert (
         sentence_of(parse_backfill, "--input", "i") == "--output is missing: give the folder or URI that the results shall be written to."
-    )
-    assert sentence_of(parse_trace) == "ID and --output are missing: universal-decoder trace --help shows how to give them."
-
-
-def test_an_option_of_another_command_is_refused_with_the_nearest():
-    assert sentence_of(parse_doctor, "--jsn") == "--jsn is not an option of universal-decoder doctor: did you mean --json?"
-    assert (
-        sentence_of(parse_report, "out", "more") == "'more' belongs to no option: universal-decoder report --help shows what can be given."
     )
 
 
@@ -211,81 +195,3 @@ def test_the_start_is_a_canonical_date_time_in_utc(given, canonical):
 
 def test_date_time_drops_zeros_of_the_fraction_only():
     assert date_time(datetime(2026, 1, 1, 10, 10, 10, tzinfo=UTC)) == "2026-01-01T10:10:10Z"
-
-
-def test_trace_takes_an_iri_as_it_stands_in_n_quads():
-    assert parse_trace(["<urn:page:1>", "--output", "o"]) == TraceSettings("urn:page:1", "o", None, False)
-
-
-@pytest.mark.parametrize(("word", "found"), [("--section_strategy", "--section-strategy"), ("--ouput", "--output"), ("--zzz", "")])
-def test_nearest(word, found):
-    assert nearest(word, ["--output", "--section-strategy"]) == found
-
-
-# --- a library of TrustGraph -------------------------------------------------------------------------------------------------------------
-
-
-def library_of(*arguments: str):
-    settings, _ = parse_backfill([*arguments, "--output", "o"])
-    return settings.library, settings.access
-
-
-def test_a_library_is_named_by_its_gateway_or_by_its_store(monkeypatch):
-    monkeypatch.delenv("TRUSTGRAPH_WORKSPACE", raising=False)
-    access = GatewayAccess("http://gw:8088", "", 4)
-    assert library_of("--librarian", "http://gw:8088/") == (Library(gateway=access), access)
-    assert library_of("--librarian-store", "cassandra://a") == (Library(store="cassandra://a"), None)
-    library, access = library_of(
-        *["--librarian", "https://gw", "--workspace", "w", "--kind", "text/plain", "text/html", "--kind", "text/plain"],
-        *["--tag", "a", "--document-ids", "ids", "--librarian-token-file", "/run/token", "--librarian-streams", "2"],
-    )
-    assert access == GatewayAccess("https://gw", "/run/token", 2)
-    assert library == Library(access, "", "w", ("text/plain", "text/html"), ("a",), "ids")
-    monkeypatch.setenv("TRUSTGRAPH_WORKSPACE", "from-environment")
-    assert library_of("--librarian", "http://gw")[0].workspace == "from-environment"
-
-
-def test_documents_that_references_name_are_asked_of_the_gateway_in_the_environment(monkeypatch):
-    monkeypatch.setenv("TRUSTGRAPH_URL", "http://gw:8088/")
-    assert library_of("--references", "r.jsonl") == (None, GatewayAccess("http://gw:8088"))
-    assert library_of("--input", "i") == (None, None)
-    monkeypatch.setenv("TRUSTGRAPH_URL", "no address")
-    assert library_of("--references", "r.jsonl") == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--librarian", "gw:8088"], "--librarian gw:8088 is no address of a gateway: it begins with http:// or https://."),
-        (
-            ["--librarian", "http://me:secret@gw"],
-            "--librarian with its URL holds a name or a password: only a token opens a gateway.",
-        ),
-        (
-            ["--librarian-store", "cassandra://me:secret@host"],
-            "--librarian-store with its URL holds a name or a password: put them into CASSANDRA_USERNAME and CASSANDRA_PASSWORD.",
-        ),
-        (
-            ["--librarian", "http://gw", "--librarian-store", "cassandra://a"],
-            "--librarian and --librarian-store name the same library twice: give one of them.",
-        ),
-        (["--input", "i", "--tag", "t"], "--tag is about a TrustGraph library: give --librarian URL or --librarian-store URI with it."),
-        (
-            ["--input", "i", "--document-ids", "f"],
-            "--document-ids is about a TrustGraph library: give --librarian URL or --librarian-store URI with it.",
-        ),
-        (
-            ["--librarian", "http://gw", "--librarian-streams", "0"],
-            "--librarian-streams '0' is not a number of streams: give a whole number from 1 to 64.",
-        ),
-    ],
-)
-def test_a_library_that_is_named_wrongly_is_refused_and_secrets_are_not_repeated(arguments, sentence):
-    assert sentence_of(parse_backfill, *arguments, "--output", "o") == sentence
-
-
-def test_a_token_cannot_be_given_as_an_option(command):
-    said = command("backfill", "--librarian", "http://127.0.0.1:9", "--librarian-token", "tg_secret", "--output", "o")
-    assert said.returncode == 2
-    assert "--librarian-token is not an option of universal-decoder backfill" in said.stderr
-    assert "tg_secret" not in said.stdout + said.stderr
