@@ -20,8 +20,8 @@ KERNEL   = transforms/partition/pdf_kernel
 PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
-.PHONY: backfill test test-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf compare-ranges
-.PHONY: trustgraph-up trustgraph-down test-trustgraph trustgraph-tools
+.PHONY: backfill test test-flink fetch-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf compare-ranges
+.PHONY: trustgraph-up trustgraph-down test-trustgraph fetch-trustgraph trustgraph-tools
 .PHONY: check-kernel-memory identical bench lock-bench fuzz soak clean
 
 backfill: setup
@@ -42,9 +42,12 @@ flink-down:
 	$(BIN)/python -m pipeline.flink.cluster down
 
 # Starts clusters of its own, and needs none that runs. Not in parallel: each has 3 GB and two slots.
-test-flink: setup flink-tools
-	$(BIN)/python -m pipeline.flink.cluster fetch
+test-flink: fetch-flink
 	$(BIN)/pytest -m flink --durations=0 $(ARGS)
+
+# Brings what a cluster is made of, and no more.
+fetch-flink: setup flink-tools
+	$(BIN)/python -m pipeline.flink.cluster fetch
 
 flink-tools:
 	@sh requirements/debian.sh requirements/debian-flink.txt
@@ -58,9 +61,11 @@ trustgraph-down:
 	$(STACK) down --version $(TRUSTGRAPH) $(ARGS)
 
 # Starts one of its own, and needs none that runs. Not in parallel: it has 1 GB, and the tests kill its gateway.
-test-trustgraph: setup trustgraph-tools
-	$(STACK) fetch --version $(TRUSTGRAPH)
+test-trustgraph: fetch-trustgraph
 	TRUSTGRAPH=$(TRUSTGRAPH) $(BIN)/pytest -m trustgraph --durations=0 $(ARGS)
+
+fetch-trustgraph: setup trustgraph-tools
+	$(STACK) fetch --version $(TRUSTGRAPH)
 
 STACK = PYTHONPATH=.:tests/object_store $(BIN)/python tests/trustgraph/stack.py
 
