@@ -128,7 +128,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="try again all documents that failed before, not only those that could not be fetched or lacked a tool",
     )
-    group.add_argument("--run-id", metavar="NAME", type=run_id, default=None, help="name of the run's folder (default: the time, in UTC)")
+    group.add_argument(
+        "--run-id", metavar="NAME", type=run_id("--run-id"), default=None, help="name of the run's folder (default: the time, in UTC)"
+    )
     group.add_argument(
         "--started-at",
         metavar="TIME",

@@ -24,7 +24,9 @@ def report_parser() -> argparse.ArgumentParser:
         "Prints the summary of a run again: counts, formats, dead letters with their reasons, and where things are.",
     )
     parser.add_argument("output", metavar="DIR", type=place("DIR"), help="the --output of the backfill")
-    parser.add_argument("--run", dest="run_id", metavar="NAME", type=run_id, default=None, help="the run to show (default: the newest)")
+    parser.add_argument(
+        "--run", dest="run_id", metavar="NAME", type=run_id("--run"), default=None, help="the run to show (default: the newest)"
+    )
     return parser
 
 

@@ -30,7 +30,12 @@ def trace_parser() -> argparse.ArgumentParser:
     parser.add_argument("id", metavar="ID", help="what to trace: an id, or the URI or path of a document")
     parser.add_argument("--output", metavar="DIR", required=True, type=place("--output"), help="the --output of the backfill")
     parser.add_argument(
-        "--run", dest="run_id", metavar="NAME", type=run_id, default=None, help="the run to look in (default: all, the newest first)"
+        "--run",
+        dest="run_id",
+        metavar="NAME",
+        type=run_id("--run"),
+        default=None,
+        help="the run to look in (default: all, the newest first)",
     )
     parser.add_argument("--full", action="store_true", help="show the whole text (default: its first 600 characters)")
     return parser

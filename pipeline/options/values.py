@@ -98,13 +98,18 @@ def word(flag: str, example: str = "") -> Callable[[str], str]:
     return parse
 
 
-def run_id(text: str) -> str:
+def run_id(flag: str) -> Callable[[str], str]:
     """The name of a run, which names its folder as well."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", text):
-        return text
-    raise UsageError(
-        f"--run-id {text!r} cannot name a folder everywhere: use letters, digits, '.', '_' and '-', at most 128, first a letter or a digit."
-    )
+
+    def parse(text: str) -> str:
+        if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}", text):
+            return text
+        raise UsageError(
+            f"{flag} {text!r} cannot name a folder everywhere: "
+            "use letters, digits, '.', '_' and '-', at most 128, first a letter or a digit."
+        )
+
+    return parse
 
 
 def place(flag: str) -> Callable[[str], str]:
