@@ -21,7 +21,7 @@ PIP      = $(BIN)/pip --disable-pip-version-check
 DEBIAN   = requirements/debian.txt $(if $(OFFICE),requirements/debian-office.txt)
 
 .PHONY: backfill test test-flink fetch-flink flink-up flink-down kill-matrix lint format setup flink-tools lock dist wheel compare-pdf compare-ranges
-.PHONY: trustgraph-up trustgraph-down test-trustgraph fetch-trustgraph trustgraph-tools
+.PHONY: trustgraph-up trustgraph-down test-trustgraph fetch-trustgraph compare-trustgraph trustgraph-tools
 .PHONY: check-kernel-memory identical bench lock-bench fuzz soak clean
 
 backfill: setup
@@ -55,7 +55,7 @@ flink-tools:
 # A TrustGraph on this machine, without language models: what it is made of is brought once, to ~/.cache/universal-decoder.
 # TRUSTGRAPH=2.9.12 takes the last version that TrustGraph's own streaming decoder runs with. trustgraph-down ARGS=--wipe deletes its data.
 trustgraph-up: setup trustgraph-tools
-	$(STACK) up --version $(TRUSTGRAPH) $(ARGS)
+	$(STACK) up --version $(TRUSTGRAPH)
 
 trustgraph-down:
 	$(STACK) down --version $(TRUSTGRAPH) $(ARGS)
@@ -63,6 +63,11 @@ trustgraph-down:
 # Starts one of its own, and needs none that runs. Not in parallel: it has 1 GB, and the tests kill its gateway.
 test-trustgraph: fetch-trustgraph
 	TRUSTGRAPH=$(TRUSTGRAPH) $(BIN)/pytest -m trustgraph --durations=0 $(ARGS)
+
+# Documents of FOLDER by path and out of its library, then back into it, and each chunk's way up to its document.
+compare-trustgraph: trustgraph-up
+	PYTHONPATH=.:tests/end_to_end:tests/object_store:tests/sinks:tests/trustgraph $(BIN)/python tests/trustgraph/compare_library.py \
+	  "$(FOLDER)" --stack .make/trustgraph/$(TRUSTGRAPH) $(ARGS)
 
 fetch-trustgraph: setup trustgraph-tools
 	$(STACK) fetch --version $(TRUSTGRAPH)

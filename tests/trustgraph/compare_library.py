@@ -1,9 +1,10 @@
-"""Decodes the files of a folder by path and out of a TrustGraph's library, and compares what came of them, value by value.
+"""Decodes the files of a folder by path and out of a TrustGraph's library, and compares what came of them, value by value. Then brings it
+back to TrustGraph, has its chunker read every text, and compares what the library and the graph hold, from each chunk up to its document.
 
-    make trustgraph-up
-    PYTHONPATH=.:tests/end_to_end:tests/object_store:tests/trustgraph python tests/trustgraph/compare_library.py FOLDER --documents 60
+    make compare-trustgraph FOLDER=… [TRUSTGRAPH=2.9.12]
 
-The files are put in by TrustGraph's own client, each with the MIME type of its extension. Exit code 1 where anything differs.
+The files (60 of them, the formats in turn) are put in by TrustGraph's own client, each with the MIME type of its extension.
+Exit code 1 where anything differs, or is not there.
 """
 
 import argparse
@@ -17,8 +18,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from handmade_run import RUN, HandmadeRun
+from library_contents import chain_of, found_graph, found_library, parents, until, wanted_graph, wanted_library
 from library_of_test import LibraryOfTest, rows_by_id
-from runs import backfill
+from runs import FinishedRun, backfill
 from stack import FOLDER, VERSIONS, Stack
 
 from transforms.partition.formats import by_extension
@@ -37,7 +40,7 @@ def main() -> int:
     found = parser.parse_args()
     stack = Stack(found.stack)
     name = f"compare-{os.getpid()}"
-    library = LibraryOfTest(stack, name, stack.add_workspace(name, flow=False))
+    library = LibraryOfTest(stack, name, stack.add_workspace(name))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "files").mkdir()
         files = [Path(shutil.copy(file, Path(folder, "files", f"{number:04d}-{file.name}"))) for number, file in enumerate(chosen(found))]
@@ -58,7 +61,52 @@ def main() -> int:
                     f"  {dataset}: {len(here)} rows by path, {len(there)} by {label}, {len(differing)} differ {differing[:5]}", flush=True
                 )
                 differences += len(differing)
+        differences += bring_back(library, Path(folder, "gateway"))
     return 1 if differences else 0
+
+
+def bring_back(library: LibraryOfTest, output: Path) -> int:
+    """Loads a run of the library and looks for all of it. Returns how much is missing or different."""
+    run = HandmadeRun(output, FinishedRun(output, RUN).manifest)
+    began = time.monotonic()
+    said = library.run(
+        "load", run.folder, "--gateway", library.stack.url, "--workspace", library.workspace, "--start-processing", "default"
+    )
+    print(f"load: {time.monotonic() - began:.1f} s\n{said.rstrip()}", flush=True)
+
+    texts = {row["id"] for row in run.rows("text_documents")}
+    chunks = until(lambda: chunks_of(library, texts), "not every text is chunked")
+    wanted, found = wanted_library(run), found_library(library, without=("chunk",))
+    brought = {name: facts for name, facts in wanted.items() if facts[0]}  # what has a parent: the documents themselves were there
+    misplaced = [name for name, facts in brought.items() if found.get(name) != facts]
+    stray = found.keys() - wanted.keys()
+    print(f"  library: {len(found)} documents, {len(brought)} of them below another, {len(misplaced)} differ, {len(stray)} are of nobody")
+
+    quads = wanted_graph(run)
+    missing = quads - found_graph(library, run)
+    print(f"  graph: {len(quads)} quads, {len(missing)} missing {sorted(missing)[:3]}")
+
+    documents = {row["document_id"] for row in run.rows("documents")}
+    broken = [name for name in texts if not reaches(library, chunks[name], name, documents)]
+    pieces = sum(map(len, chunks.values()))
+    print(f"  chunks: {pieces} of {len(texts)} texts; from {len(broken)} of these no chain reaches a document {broken[:3]}")
+    return len(misplaced) + len(stray) + len(missing) + len(broken)
+
+
+def chunks_of(library: LibraryOfTest, texts: set[str]) -> dict[str, list[str]]:
+    """The chunks of each text; nothing as long as a text has none."""
+    found: dict[str, list[str]] = {}
+    for row in library.gateway.list_documents():
+        if row["document-type"] == "chunk":
+            found.setdefault(row["parent-id"], []).append(row["id"])
+    return found if found.keys() >= texts else {}
+
+
+def reaches(library: LibraryOfTest, chunks: Sequence[str], text: str, documents: set[str]) -> bool:
+    """Whether the way up from a text's last chunk goes by the text and ends at a document."""
+    until(lambda: parents(library, chunks[-1]), "a chunk has no parent in the graph")
+    chain = chain_of(library, chunks[-1])
+    return chain[1] == text and chain[-1] in documents
 
 
 def chosen(found: argparse.Namespace) -> Sequence[Path]:

@@ -5,25 +5,21 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from handmade_run import TEXT, HandmadeRun, decode, make_run, paragraphs, publish
+from library_contents import chain_of, found_graph, found_library, parents, tree, until, wanted_graph, wanted_library
 from library_of_test import LibraryOfTest
 from runs import start
 from stack import TOKEN
 
 from transforms.model import Element
 from transforms.provenance import vocabulary as v
-from transforms.trustgraph.library_tree import NO_TEXT, library_documents
-from transforms.trustgraph.run_documents import read_shard, shards_of
+from transforms.trustgraph.library_tree import NO_TEXT
 from transforms.trustgraph.sending import processing_id
-from transforms.trustgraph.wire import as_stored, triple_from_line
 
 pytestmark = pytest.mark.trustgraph
-
-PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -41,70 +37,8 @@ def load(library: LibraryOfTest, run: HandmadeRun, *arguments: str, expect: int 
     return library.run("load", run.output, *target(library), *arguments, expect=expect, **environment)
 
 
-def tree(run: HandmadeRun):
-    return [
-        one for parts in shards_of(run.manifest, str(run.folder)) for document in read_shard(parts) for one in library_documents(document)
-    ]
-
-
-def wanted_library(run: HandmadeRun) -> dict[str, tuple]:
-    """All that the library must hold of a run, by id: parent, type, kind, title, and the digest of the bytes."""
-    return {
-        one.id: (one.parent_id, one.document_type, one.kind, one.title, hashlib.sha256(one.content(str(run.output))).hexdigest())
-        for one in tree(run)
-    }
-
-
-def found_library(library: LibraryOfTest, *, without: tuple[str, ...] = ()) -> dict[str, tuple]:
-    """What it holds, children included."""
-    found = {}
-    for row in library.gateway.list_documents():
-        if row["document-type"] in without:
-            continue
-        digest = hashlib.sha256(b"".join(part.content for part in library.gateway.stream_document(row["id"]))).hexdigest()
-        assert row["id"] not in found
-        found[row["id"]] = (row.get("parent-id", ""), row["document-type"], row["kind"], row["title"], digest)
-    return found
-
-
-def wanted_graph(run: HandmadeRun) -> set[tuple]:
-    return {as_stored(triple_from_line(line)) for line in run.quads()}
-
-
-def found_graph(library: LibraryOfTest, run: HandmadeRun, collection: str = "default") -> set[tuple]:
-    """All quads of urn:graph:source about what has a type there, and about the subjects of the run (blank nodes have no type)."""
-    asked = {"graph": v.SOURCE_GRAPH, "collection": collection}
-    typed = library.gateway.query_triples(p={"t": "i", "i": v.RDF_TYPE}, **asked)
-    subjects = {as_stored(triple)[0] for triple in typed} | {stored[0] for stored in wanted_graph(run)}
-    return {as_stored(triple) for name in subjects for triple in library.gateway.query_triples(s={"t": "i", "i": name}, **asked)}
-
-
 def letters(run: HandmadeRun) -> list[dict]:
     return [json.loads(line) for file in run.folder.glob("loads/*/dead_letters/*") for line in file.read_text().splitlines()]
-
-
-def parents(library: LibraryOfTest, name: str) -> list[str]:
-    asked = {"p": {"t": "i", "i": v.PROV_WAS_DERIVED_FROM}, "graph": v.SOURCE_GRAPH}
-    return [triple["o"]["i"] for triple in library.gateway.query_triples(s={"t": "i", "i": name}, **asked)]
-
-
-def chain_of(library: LibraryOfTest, name: str) -> list[str]:
-    """What something was derived from, step by step, by queries alone."""
-    chain = [name]
-    while up := parents(library, chain[-1]):
-        assert len(up) == 1
-        chain.append(up[0])
-    return chain
-
-
-def until(condition, what: str):
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < deadline, what
-        time.sleep(0.3)
 
 
 def test_each_page_section_and_image_is_under_its_parent_and_every_quad_in_the_graph(library, tmp_path):
