@@ -7,16 +7,13 @@ Each PDF below FOLDER is read twice, in two pools of child processes that differ
 unstructured writes them down, to the last digit of a coordinate, and exceptions by type and message. With `--mutations`, N damaged copies
 are read as well: bytes and whole tokens changed at random places (seeded), in half of them in a copy that qpdf has unpacked, so that the
 damage reaches operators and objects and not only compressed bytes. Of those the types of elements come from a rule and not from the
-language model, which sees nothing but their texts, and takes most of the time.
-
-pdfminer joins boxes at equal distances as they lie in memory, so that it differs from itself. Where a PDF differs, pdfminer reads it once
-more and takes such boxes in the order in which it found them, as the kernel does: if nothing differs then, it is "same but for ties".
+language model, which sees nothing but their texts, and takes most of the time. On both sides boxes at equal distances are joined in the
+order in which they were found, as in all of the job: pdfminer by itself takes them as they lie in memory, and differs from itself.
 
 Exit code 1: something differs, or a child ended with the kernel on that did not with it off.
 """
 
 import argparse
-import contextlib
 import hashlib
 import random
 import shutil
@@ -31,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-LAYOUTS = ROOT / "tests" / "partition" / "pdf_kernel"
 sys.path.insert(0, str(ROOT))
 
 from transforms.isolation.pool import ChildFailure, ChildPool  # noqa: E402 - a script finds the package beside it
@@ -48,7 +44,6 @@ TOKENS = (
 ).split()
 
 ENDED_ON = "ENDED WITH THE KERNEL ONLY"
-BUT_FOR_TIES = "same but for ties"
 
 UNPACKED = 2_000_000
 """Bytes of the largest unpacked PDF that is damaged."""
@@ -69,7 +64,6 @@ def preload() -> None:
     install_nlp()
     pdf_kernel.install()
     warm_up()
-    import pdf_layouts  # noqa: F401 - a child could not read it; and not before onnxruntime's threads have been put off
 
 
 def read(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -78,7 +72,6 @@ def read(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     Raises:
       OSError: the file cannot be read, which no comparison may take for what is in it.
     """
-    from pdf_layouts import ordered_ties
     from unstructured.partition.pdf import _partition_pdf_with_pdfparser, extractable_elements
 
     from transforms.partition import pdf_kernel
@@ -89,8 +82,7 @@ def read(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     path.open("rb").close()
     started = time.process_time()
     try:
-        with ordered_ties() if request["ordered"] else contextlib.nullcontext():
-            pages = extractable_elements(filename=str(path), pdfminer_config=_config())
+        pages = extractable_elements(filename=str(path), pdfminer_config=_config())
         elements = _partition_pdf_with_pdfparser(extracted_elements=pages)
         found, outcome = described(elements), f"{len(pages)} pages, {len(elements)} elements"
     except Exception as error:  # what pdfminer raises over broken files: the kernel must raise the same
@@ -197,19 +189,18 @@ class Reading:
     """Its child crashed, or went over a limit."""
 
 
-def ask(pool: ChildPool, path: Path, keep: Path | None = None, *, by_rule: bool = False, ordered: bool = False) -> Reading:
+def ask(pool: ChildPool, path: Path, keep: Path | None = None, *, by_rule: bool = False) -> Reading:
     """Has a PDF read in a child of the pool, which sees its own folder only.
 
     Args:
       keep: a file for the elements.
-      ordered: joins boxes at equal distances in the order in which they were found.
     Raises:
       ChildFailure: it could not be read at all: the comparison itself is broken.
     """
     with pool.lease() as child:
         shutil.copyfile(path, child.folder / DOCUMENT)
         try:
-            answer = child.call({"keep": keep is not None, "by_rule": by_rule, "ordered": ordered})
+            answer = child.call({"keep": keep is not None, "by_rule": by_rule})
         except ChildFailure as failure:
             if failure.status is Status.FAILED:
                 raise
@@ -256,7 +247,7 @@ def ask_kernel(pool: ChildPool) -> bool:
     """Whether the children of a pool read with the kernel."""
     with pool.lease() as child:
         (child.folder / DOCUMENT).touch()
-        return bool(child.call({"keep": False, "by_rule": True, "ordered": False})["kernel"])
+        return bool(child.call({"keep": False, "by_rule": True})["kernel"])
 
 
 def _pool(variables: Mapping[str, str], limits: Limits) -> ChildPool:
@@ -264,7 +255,7 @@ def _pool(variables: Mapping[str, str], limits: Limits) -> ChildPool:
     here = Path(__file__)
     functions = f"{here.stem}:read", f"{here.stem}:preload"
     environment = {**DECODE_ENVIRONMENT, **variables}
-    return ChildPool(1, limits, *functions, python_path=[str(here.parent), str(LAYOUTS)], environment=environment, max_documents=1)
+    return ChildPool(1, limits, *functions, python_path=[str(here.parent)], environment=environment, max_documents=1)
 
 
 @dataclass
@@ -285,10 +276,8 @@ class Comparison:
         self.readings.append((first, second))
         if first.ended or second.ended:
             kind = "ended both" if first.ended and second.ended else ENDED_ON if second.ended else "ended without the kernel only"
-        elif first.digest == second.digest:
-            kind = "same"
         else:
-            kind = BUT_FOR_TIES if ask(self.off, path, by_rule=by_rule, ordered=True).digest == second.digest else "DIFFERENT"
+            kind = "same" if first.digest == second.digest else "DIFFERENT"
         self.tally[kind] += 1
         if kind == "same" and first.outcome.endswith("elements"):
             self.tally["with elements"] += not first.outcome.endswith(" 0 elements")
@@ -297,7 +286,7 @@ class Comparison:
             print(f"{first.seconds:8.3f} s {second.seconds:8.3f} s {ratio:>6}  {kind}  {label}: {first.outcome}", flush=True)
         elif kind != "same":
             print(f"{kind}  {label}: {first.outcome} | {second.outcome}", flush=True)
-        if kind not in ("same", BUT_FOR_TIES, "ended both") and self.keep is not None:
+        if kind not in ("same", "ended both") and self.keep is not None:
             self._keep(label, path)
 
     def _fastest(self, path: Path, *, by_rule: bool) -> tuple[Reading, Reading]:

@@ -2,15 +2,14 @@
 
 import contextlib
 import io
-import itertools
 import logging
 
-from pdfminer import layout as pdfminer_layout
-from pdfminer.layout import LAParams, LTAnno, LTChar, LTContainer, LTPage
+from pdfminer.layout import LAParams, LTAnno, LTChar, LTContainer, LTCurve, LTPage
 from pdfminer.pdfpage import PDFPage
 from unstructured.partition.pdf_image.pdfminer_utils import PDFMinerConfig, init_pdfminer
 
 from transforms.partition.pdf_kernel import pages
+from transforms.partition.pdf_kernel.ties import order_ties
 
 CONFIG = PDFMinerConfig(word_margin=0.185)
 PLAIN = LAParams(word_margin=0.185)
@@ -20,20 +19,12 @@ logging.getLogger("pdfminer").setLevel(logging.CRITICAL)  # it warns of nearly a
 
 @contextlib.contextmanager
 def ordered_ties():
-    """Has pdfminer join boxes at equal distances in the order in which they were found, and not as they lie in memory.
-
-    `group_textboxes` (pdfminer.six 20260107) puts `id()` into its heap: where distances are equal, its result differs from run to run.
-    """
-    numbers = itertools.count()
-
-    def ordinal(item):
-        return item.__dict__.setdefault("ordinal", next(numbers))
-
-    pdfminer_layout.id = ordinal
+    """Has pdfminer join boxes at equal distances in the order in which they were found, as the job does."""
+    undo = order_ties()
     try:
         yield
     finally:
-        del pdfminer_layout.id
+        undo()
 
 
 def devices():
@@ -70,7 +61,7 @@ def layout_of(data, *, kernel):
 
 
 def is_path(item):
-    return isinstance(item, pdfminer_layout.LTCurve)
+    return isinstance(item, LTCurve)
 
 
 def described(item):

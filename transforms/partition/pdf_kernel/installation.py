@@ -1,5 +1,6 @@
 """Puts the kernel in the place of pdfminer's and unstructured's functions, where it is proven to give the same, and nowhere else."""
 
+import contextlib
 import importlib
 import importlib.util
 import logging
@@ -69,12 +70,13 @@ def state() -> KernelState:
 def install() -> KernelState:
     """Installs the kernel in this process, after a self-test. Idempotent.
 
-    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was.
+    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was but the order of ties (`ties`).
     """
     global _installed
     if _installed is None:
         _installed = _Installation()
         _installed.state = _installed.attempt()
+        _installed.order_ties()
         if slow_because():
             logging.getLogger(__name__).warning(slow_because())
     return _installed.state
@@ -122,6 +124,10 @@ class _Installation:
             self.undo()
             return KernelState(False, f"its self-test gave other elements of {', '.join(different)}")
         return available
+
+    def order_ties(self) -> None:
+        with contextlib.suppress(ImportError):  # without pdfminer there are none
+            self._undo.append(importlib.import_module(f"{_PACKAGE}.ties").order_ties())
 
     def undo(self) -> None:
         while self._undo:
