@@ -9,7 +9,7 @@ import platform
 import socket
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import apache_beam as beam
@@ -17,6 +17,7 @@ import apache_beam as beam
 from pipeline import doctor, preflight
 from pipeline.options.backfill import BackfillSettings
 from transforms.errors import UsageError
+from transforms.references.sources import absolute_library, absolute_pattern
 from transforms.settings import unstructured_version
 from transforms.storage import filesystem
 from transforms.version import VERSION
@@ -58,7 +59,18 @@ def build_probe(pipeline: beam.Pipeline, folder: str, settings: BackfillSettings
         pipeline
         | "NameMarkers" >> beam.Create([f"{number}.json" for number in range(workers)], reshuffle=False)
         | "DealToWorkers" >> beam.Reshuffle()
-        | "LeaveMarker" >> beam.Map(leave_marker, folder, settings)
+        | "LeaveMarker" >> beam.Map(leave_marker, folder, with_absolute_places(settings))
+    )
+
+
+def with_absolute_places(settings: BackfillSettings) -> BackfillSettings:
+    """The settings with the places as they are meant on this machine: a worker has the working directory of its TaskManager."""
+    return replace(
+        settings,
+        inputs=tuple(map(absolute_pattern, settings.inputs)),
+        references=tuple(map(absolute_pattern, settings.references)),
+        output=absolute_pattern(settings.output),
+        library=absolute_library(settings.library),
     )
 
 

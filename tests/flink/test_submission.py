@@ -9,7 +9,7 @@ from apache_beam.options.pipeline_options import PipelineOptions, PortableOption
 from flink_jobs import WORKER
 
 from pipeline.flink.checks import _check_jar
-from pipeline.flink.probe import Marker, judge, versions_here
+from pipeline.flink.probe import Marker, judge, problem_here, versions_here, with_absolute_places
 from pipeline.flink.rest import TaskManager
 from pipeline.flink.submission import _environment, _retries, children_for, master, short
 from pipeline.options.backfill import parse_backfill
@@ -17,6 +17,7 @@ from pipeline.preflight import check_beam_arguments
 from transforms.decode_documents import DecodeAhead, DecodeTask
 from transforms.errors import JobFailed, UsageError
 from transforms.settings import DecodeSettings, Limits
+from transforms.trustgraph.library import Library
 
 
 def machine(cpus: int) -> TaskManager:
@@ -127,6 +128,27 @@ def test_a_worker_with_another_version_is_refused(field: str, what: str) -> None
 
 def test_an_output_that_only_the_workers_see_is_refused() -> None:
     assert sentence().startswith("--output /out is not the same place here and on the workers")
+
+
+def test_places_are_those_of_the_submitter_wherever_a_worker_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    (here / "library").mkdir(parents=True)
+    (here / "library" / "one.txt").write_text("One document.")
+    (here / "list.jsonl").write_text('{"uri": "library/one.txt"}')
+    elsewhere.mkdir()
+    monkeypatch.chdir(here)
+    settings, _ = parse_backfill(["--input", "library", "--references", "list.jsonl", "--output", "out"])
+    settings = replace(settings, library=Library(store="cassandra://a", document_ids="ids"))
+
+    meant = with_absolute_places(settings)
+
+    assert meant.inputs == (str(here / "library"),)
+    assert (meant.references, meant.output) == ((str(here / "list.jsonl"),), str(here / "out"))
+    assert meant.library == Library(store="cassandra://a", document_ids=str(here / "ids"))
+    monkeypatch.chdir(elsewhere)
+    on_worker = replace(settings, library=None)
+    assert problem_here(on_worker).startswith("There is no file or folder ")
+    assert problem_here(replace(meant, library=None)) == ""
 
 
 def test_what_a_worker_lacks_is_told_with_its_name() -> None:

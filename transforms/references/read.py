@@ -7,7 +7,7 @@ import apache_beam as beam
 
 from transforms.model import DocumentReference
 from transforms.references.librarian import list_library_in_job
-from transforms.references.sources import absolute_pattern, list_input, list_references
+from transforms.references.sources import absolute_library, absolute_pattern, list_input, list_references
 from transforms.trustgraph.library import Library
 
 # Dataclasses that are transforms cannot be frozen: Beam 2.77.0 sets `pipeline` and `_resource_hints` on a transform when it is applied.
@@ -55,7 +55,7 @@ class ReadReferences(beam.PTransform):  # type: ignore[misc]
         if self.library is not None:
             sources.append(
                 begin
-                | "CreateLibrary" >> beam.Create([self.library], reshuffle=False)
+                | "CreateLibrary" >> beam.Create([absolute_library(self.library)], reshuffle=False)
                 | "ListLibrary" >> beam.FlatMap(list_library_in_job, collection=self.collection).with_output_types(DocumentReference)
             )
         references = sources | "JoinSources" >> beam.Flatten()

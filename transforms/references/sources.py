@@ -4,6 +4,7 @@ Apart from the Beam transform, so that the preflight of a local job need not imp
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from transforms.model import DocumentReference
 from transforms.references.librarian import check_library
@@ -52,6 +53,11 @@ def _check_pattern(pattern: str, exclude: str) -> None:
 def absolute_pattern(pattern: str) -> str:
     """The pattern as it is meant on this machine: a worker has another working directory."""
     return (path_of(pattern) or pattern) if pattern else pattern
+
+
+def absolute_library(library: Library | None) -> Library | None:
+    """The library with its file of ids as it is meant on this machine."""
+    return library and replace(library, document_ids=absolute_pattern(library.document_ids))
 
 
 def list_input(pattern: str, *, collection: str = "", exclude: str = "") -> Iterator[DocumentReference]:
