@@ -86,6 +86,8 @@ def complete(settings: BackfillSettings, arguments: Sequence[str]) -> Submission
     flink, portable = options.view_as(FlinkRunnerOptions), options.view_as(PortableOptions)
     given = {argument.partition("=")[0] for argument in arguments}
     added: list[str] = []
+    if cluster.address != flink.flink_master:  # the job server takes no slash at the end of an address that was copied from a browser
+        added.append(f"--flink_master={cluster.address}")
     parallelism = flink.parallelism if flink.parallelism > 0 else sum(machine.slots for machine in machines)
     workers = min(max(machine.slots for machine in machines), parallelism)
     if flink.parallelism <= 0:
