@@ -21,6 +21,8 @@ from transforms.model import Status
 
 INTERVAL = 5.0
 """Seconds between two lines where there is no terminal: a job of an hour leaves 720 lines in its log."""
+LOOKING = "Looking for documents"
+"""What a job does of which nothing else is known."""
 STARTING = "starting the decoders"
 ESTIMATE_AFTER = 2.0
 """Seconds before a rate or a time left is shown: earlier ones measure the start of the children."""
@@ -88,7 +90,7 @@ class Tally:
         if self.rate is not None:
             parts.append(f"{self.rate:.1f} a second" if self.rate >= 1 else f"{60 * self.rate:.1f} a minute")
         if self.seconds_left is not None and self.done < self.found:
-            parts.append(f"about {words.span_of_time(self.seconds_left)} left")
+            parts.append(f"{'about ' if self.seconds_left >= 1 else ''}{words.span_of_time(self.seconds_left)} left")
         if self.staged:
             parts.append(f"{words.number(self.staged)} decoded before")
         parts.append(f"{words.number(self.failed)} failed")
@@ -185,7 +187,10 @@ class Progress:
         tally = self.tally()
         with self._lock:
             printed, self._printed = self._printed, (tally.found, tally.done)
-        if printed != (tally.found, tally.done) or tally.done < tally.found or not tally.found:
+            phase = self._phase or LOOKING
+        if not tally.found:  # a share of nothing would say nothing
+            self._print(phase)
+        elif printed != (tally.found, tally.done) or tally.done < tally.found:
             self._print(tally.line())
 
     def _print(self, text: str) -> None:
@@ -209,7 +214,7 @@ class Progress:
                 refresh_per_second=4,
                 transient=True,
             )
-            self._bar.add_task("", total=None, line="looking for documents", phase=self._phase)
+            self._bar.add_task("", total=None, line=LOOKING.lower(), phase=self._phase)
             self._bar.start()
         elif self._ticking:
             self._thread = threading.Thread(target=self._tick_until_stopped, name="progress", daemon=True)

@@ -219,7 +219,7 @@ def follow(job: Submitted, output: str, progress: "Progress") -> None:
     """
     shown = _Shown(progress, progress_folder(filesystem.to_uri(output), job.run_id))
     status = before = JobStatus.CREATED
-    for status in _statuses(job):
+    for status in _statuses(job, say=progress.phase):
         if status is JobStatus.RESTARTING and before is not status:
             progress.phase(f"Flink starts the job again: {_why(job)}")
             shown.start_again()
@@ -233,16 +233,27 @@ def follow(job: Submitted, output: str, progress: "Progress") -> None:
         raise JobFailed(f"The job failed: {_why(job)}. {GOES_ON}")
 
 
-def _statuses(job: Submitted, seconds: float | None = None) -> Iterator[JobStatus]:
-    """A status every second until the last one; with a limit, until that is over."""
+def _statuses(job: Submitted, seconds: float | None = None, say: Callable[[str], object] = lambda _: None) -> Iterator[JobStatus]:
+    """A status every second until the last one; with a limit, until that is over.
+
+    Args:
+      say: is told when the cluster stops answering, and when it answers again.
+    """
     started = answered = time.monotonic()
+    away = False
     while seconds is None or time.monotonic() < started + seconds:
         try:
             status = job.cluster.status(job.job_id)
         except FlinkError as error:
             if time.monotonic() > answered + AWAY_FOR:
                 raise JobFailed(f"The JobManager at {job.flink_master} does not answer any more ({error}). {GOES_ON}") from error
+            if not away:
+                away = True
+                say(f"The JobManager at {job.flink_master} does not answer ({error}); it is waited for {AWAY_FOR:g} s")
         else:
+            if away:
+                away = False
+                say(f"Decoding on {job.flink_master}")
             answered = time.monotonic()
             yield status
             if status.is_final:

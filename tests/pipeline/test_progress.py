@@ -91,6 +91,28 @@ def test_a_job_that_found_nothing_prints_nothing(plain):
     assert stream.getvalue() == ""
 
 
+def test_before_any_document_is_found_lines_tell_what_goes_on(plain):
+    progress, clock, stream = plain
+    with progress:
+        clock.now += 5
+        progress.tick()
+        progress.phase("Asking the workers")
+        clock.now += 5
+        progress.tick()
+        progress.found(1, 0)
+        clock.now += 5
+    assert stream.getvalue().splitlines() == [
+        "0:05  Looking for documents",
+        "0:05  Asking the workers",
+        "0:10  Asking the workers",
+        "0:15  0 of 1 document (0 %), 0 failed, starting the decoders",
+    ]
+
+
+def test_a_moment_is_left_without_about():
+    assert Tally(found=100, decoded=95, seconds=10.0).line() == "95 of 100 documents (95 %), 9.5 a second, under 1 s left, 0 failed"
+
+
 def test_counts_of_many_threads_add_up(plain):
     progress, _, _ = plain
 
