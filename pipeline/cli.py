@@ -170,11 +170,18 @@ def report(argv: Sequence[str]) -> int:
     from pipeline.report.finished_run import open_run, unfinished_on_cluster
 
     if unfinished_on_cluster(settings.output, settings.run_id):
+        from pipeline import preflight
+
+        preflight.check_beam_arguments(())  # has Beam imported without its warnings
         from pipeline.flink.run import follow_submitted
         from pipeline.progress import Progress
 
-        with Progress() as progress:
-            run_id = follow_submitted(settings.output, settings.run_id, progress)
+        try:
+            with Progress() as progress:
+                run_id = follow_submitted(settings.output, settings.run_id, progress)
+        except KeyboardInterrupt:
+            _say("Not followed any longer; the job is left to the cluster. The same command follows it again.")
+            return ExitCode.INTERRUPTED
         summary.show(open_run(settings.output, run_id), _console())
         return ExitCode.DONE
     summary.show(open_run(settings.output, settings.run_id), _console())

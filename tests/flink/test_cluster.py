@@ -1,11 +1,13 @@
 """The command against a real cluster: what is checked before a job, jobs that nobody waits for, and the cluster of `make flink-up`."""
 
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flink_jobs import ended, flink_arguments, start
+from flink_jobs import ROOT, ended, flink_arguments, start
 from runs import FinishedRun
 
 from pipeline.flink.cluster import DevelopmentCluster, running_cluster
@@ -63,6 +65,36 @@ def test_a_job_that_nobody_waits_for_is_followed_by_report(cluster: DevelopmentC
     assert "Run first: 1 document, finished " in said
     assert FinishedRun(tmp_path / "out", "first").statuses() == {"one.txt": "ok"}
     assert not (tmp_path / "out" / "staging" / "submitted" / "first.json").exists()
+
+
+def test_places_may_be_relative_and_the_address_as_a_browser_has_it(
+    cluster: DevelopmentCluster, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    ended(start(*flink_arguments(Path("library"), Path("out"), f"http://{cluster.address}/"), "--streaming"))
+
+    assert FinishedRun(tmp_path / "out", "first").statuses() == {"one.txt": "ok"}
+
+
+def test_a_report_that_is_interrupted_leaves_the_job_running(cluster: DevelopmentCluster, library: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    (library / "waits.txt").write_text(f"wait for {gate}")
+    ended(start(*flink_arguments(library, tmp_path / "out", cluster.address), "--streaming", "--no-wait"))
+    command = [sys.executable, "-m", "pipeline", "report", str(tmp_path / "out"), "--run", "first"]
+    following = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert following.stderr is not None
+    assert following.stderr.readline() == f"0:00  Decoding on {cluster.address}\n"
+
+    following.send_signal(signal.SIGINT)
+
+    said = ended(following, expect=130)
+    assert (
+        said.splitlines()[-1]
+        == "universal-decoder: Not followed any longer; the job is left to the cluster. The same command follows it again."
+    )
+    gate.touch()
+    assert "Run first: 2 documents, finished " in ended(start("report", tmp_path / "out", "--run", "first"))
 
 
 @pytest.fixture(scope="module")
