@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -21,8 +22,10 @@ from typing import Any
 
 from pipeline.flink import distribution
 from pipeline.flink.rest import Cluster, FlinkError
+from pipeline.report.words import counted
 from transforms.errors import CommandError, ExitCode, UsageError
 from transforms.isolation.processes import start_time
+from transforms.settings import DECODER
 
 FOLDER = Path(".make/flink")
 """Of the cluster of `make flink-up`: its configuration, logs, and what runs."""
@@ -276,7 +279,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _command(found: argparse.Namespace) -> None:
     cluster = DevelopmentCluster(found.folder, {"taskmanager.numberOfTaskSlots": str(found.slots)}, found.port or _usual_port())
     if found.command == "down":
-        print(f"{cluster.stop()} processes of the cluster in {found.folder} ended.")
+        ended = cluster.stop()
+        print(f"The cluster in {found.folder} is ended." if ended else f"No cluster runs in {found.folder}.")
         return
     if found.command in ("up", "fetch"):
         distribution.check_java()
@@ -288,8 +292,17 @@ def _command(found: argparse.Namespace) -> None:
         if not cluster.running("jobmanager"):
             raise UsageError(f"No cluster runs in {found.folder}: make flink-up starts one.")
         seen, address = cluster.client().overview(), cluster.address
-        print(f"Flink {seen.version} at {address}: {seen.task_managers} TaskManager, {seen.free_slots} of {seen.slots} slots free.")
-        print(f"universal-decoder backfill --input samples/library --output out --runner FlinkRunner --flink_master {address}")
+        machines = counted(seen.task_managers, "TaskManager")
+        print(
+            f"Flink {seen.version} at {address}: {machines}, {seen.free_slots} of {seen.slots} slots free; logs in {found.folder / 'log'}."
+        )
+        print(f"{_program()} backfill --input samples/library --output out --runner FlinkRunner --flink_master {address}")
+
+
+def _program() -> str:
+    """How the command is started that belongs to this Python: a virtual environment's is seldom on the PATH."""
+    beside = Path(sys.executable).with_name(DECODER)
+    return shlex.quote(str(beside)) if beside.is_file() else DECODER
 
 
 def _usual_port() -> int:
