@@ -235,6 +235,15 @@ def _page(found: Outcome, number: int) -> list[Piece]:
     return [piece for piece in found.pieces if piece.page == number]
 
 
+def _encodings(plain: Outcome, decoder: Outcome) -> Pair:
+    """The same but for characters beyond ASCII, one for one."""
+    first, second = (
+        replace(found, pieces=tuple(piece._replace(text=re.sub(r"[^\x00-\x7f]", "\ufffd", piece.text)) for piece in found.pieces))
+        for found in (plain, decoder)
+    )
+    return (decoder, decoder) if first == second else (plain, decoder)
+
+
 INTENTIONS = (
     Intention(
         "a reason in place of silence", "where `partition()` raises or gives nothing, the document has a status and a sentence", _told
@@ -264,6 +273,12 @@ INTENTIONS = (
         "text boxes, content controls, equations, check boxes and insertions are read",
         _added,
         frozenset({".docx", ".odt"}),
+    ),
+    Intention(
+        "Western letters",
+        "of code pages that read equally well Windows-1252 is taken; `partition()` takes the first by name, cp1250",
+        _encodings,
+        frozenset({".csv", ".htm", ".html", ".md", ".tsv", ".txt"}),
     ),
     Intention("forms in files of elements", "their keys and values are their text", _added, frozenset({".json", ".ndjson"})),
     Intention(

@@ -126,7 +126,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--retry-failed",
         action="store_true",
-        help="try again all documents that failed before, not only those that could not be fetched or lacked a tool",
+        help="try again all documents that failed before or lack pages, not only those that could not be fetched or lacked a tool",
     )
     group.add_argument(
         "--run-id", metavar="NAME", type=run_id("--run-id"), default=None, help="name of the run's folder (default: the time, in UTC)"

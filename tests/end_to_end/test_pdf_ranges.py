@@ -150,6 +150,10 @@ def test_a_range_that_hangs_eats_memory_or_crashes_costs_its_pages_only(tmp_path
     assert texts(finished) == {place: text for place, text in texts(whole).items() if place[1] != 3}
     assert left_behind(tmp_path / "out") == []
 
+    # Once the cause is gone, the pages can be had without decoding all of the library.
+    again = decode_with("transforms.decode:decode_file", library, tmp_path / "out", "--retry-failed", run_id="again")
+    assert again.digests("text_documents", "images", "provenance") == whole.digests("text_documents", "images", "provenance")
+
 
 @contextlib.contextmanager
 def started_job(library: Path, output: Path, decoder: str) -> Iterator[None]:

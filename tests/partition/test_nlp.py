@@ -61,7 +61,7 @@ def test_warming_up_leaves_no_thread_and_no_heavy_library_behind():
         "import os, sys\n"
         "from transforms.partition.nlp import install_nlp, warm_up\n"
         "install_nlp(); warm_up()\n"
-        "print(len(os.listdir('/proc/self/task')), sorted({'torch', 'onnxruntime', 'apache_beam'} & set(sys.modules)))\n"
+        "print(len(os.listdir('/proc/self/task')), sorted({'torch', 'onnxruntime', 'matplotlib', 'apache_beam'} & set(sys.modules)))\n"
         "print('unstructured.partition.docx' in sys.modules, 'unstructured.partition.pptx' in sys.modules)\n"
     )
     assert run(program) == "1 []\nTrue True\n"
@@ -90,8 +90,8 @@ def test_the_environment_of_a_decode_says_no_to_the_network_and_to_threads():
 def test_onnxruntime_comes_when_it_is_first_used():
     program = (
         "import sys\n"
-        "from transforms.partition.deferred import deferred_onnxruntime\n"
-        "with deferred_onnxruntime():\n"
+        "from transforms.partition.deferred import deferred_imports\n"
+        "with deferred_imports():\n"
         "    import unstructured_inference.models.detectron2onnx as first\n"
         "    import unstructured_inference.models.yolox as second\n"
         "print('onnxruntime' in sys.modules)\n"
@@ -99,3 +99,15 @@ def test_onnxruntime_comes_when_it_is_first_used():
         "print(str(first.QuantType.QUInt8), 'onnxruntime' in sys.modules)\n"
     )
     assert run(program) == "False\nTrue InferenceSession\nQUInt8 True\n"
+
+
+def test_matplotlib_comes_when_it_is_first_used():
+    program = (
+        "import sys\n"
+        "from transforms.partition.deferred import deferred_imports\n"
+        "with deferred_imports():\n"
+        "    from unstructured_inference import visualize\n"
+        "print('matplotlib' in sys.modules)\n"
+        "print(visualize.plt.get_cmap('Greys').name, 'matplotlib' in sys.modules)\n"
+    )
+    assert run(program) == "False\nGreys True\n"

@@ -49,6 +49,23 @@ def test_what_nothing_declares_is_guessed_and_says_so():
     assert (decoded.text, decoded.encoding, decoded.guessed) == (TEXT.replace("€", "Euro"), "cp1252", True)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "Müller und Söhne, Café, naïve"),
+        ("cp1252", "Kvinden købte æbler og pærer på torvet. Hun gik derefter over broen til øen, hvor hun har boet i mange år."),
+        ("cp1252", "Die schöne Frau: köstlich! L'été était très chaud cette année. El niño comió paella con ñoquis."),
+        ("cp1250", "Včeraj je vlada sprejela nov zakon, ki naj bi izboljšal življenje v mestih. Župan je dejal, da je to zelo pomembno."),
+        ("cp1250", "Zażółć gęślą jaźń. Święto odbyło się w małej miejscowości pod Łodzią, gdzie mieszkańcy żyją od pokoleń."),
+        ("cp1251", "Вчера правительство одобрило законопроект, который должен улучшить жизнь в городах."),
+        ("cp1253", "Χθες η κυβέρνηση ενέκρινε το νομοσχέδιο που θα βελτιώσει τη ζωή στις πόλεις."),
+        ("cp1254", "Dün hükümet, şehirlerdeki yaşamı iyileştirmesi gereken yasa tasarısını onayladı."),
+    ],
+)
+def test_of_code_pages_that_read_equally_well_the_western_one_is_taken_and_else_the_better(encoding, text):
+    assert decode_text(text.encode(encoding)).text == text
+
+
 def test_utf8_wins_over_a_wrong_declaration():
     assert decode_text(TEXT.encode("utf-8"), "text/plain; charset=iso-8859-1").text == TEXT
 

@@ -82,6 +82,13 @@ def test_a_failure_that_may_pass_is_tried_again_also_that_of_an_attachment(tmp_p
     assert missing(tmp_path, "alone", "mail", retry_failed=True) == (["alone", "mail"] if retried else [])
 
 
+def test_a_document_of_which_pages_are_missing_is_tried_again_with_the_failed(tmp_path):
+    stage(tmp_path, "whole", decode("whole", TEXT))
+    stage(tmp_path, "cut", replace(decode("cut", TEXT), missing_pages=(51, 52)))
+    assert missing(tmp_path, "whole", "cut") == []
+    assert missing(tmp_path, "whole", "cut", retry_failed=True) == ["cut"]
+
+
 def stage_range(tmp_path, name: str):
     path = tmp_path / ranges_folder(FINGERPRINT, staging_key(reference(name))) / "000001-000050.zip"
     path.parent.mkdir(parents=True)

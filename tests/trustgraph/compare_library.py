@@ -76,17 +76,16 @@ def bring_back(library: LibraryOfTest, output: Path) -> int:
 
     texts = {row["id"] for row in run.rows("text_documents")}
     chunks = until(lambda: chunks_of(library, texts), "not every text is chunked")
-    wanted, found = wanted_library(run), found_library(library, without=("chunk",))
-    brought = {name: facts for name, facts in wanted.items() if facts[0]}  # what has a parent: the documents themselves were there
-    misplaced = [name for name, facts in brought.items() if found.get(name) != facts]
-    stray = found.keys() - wanted.keys()
-    print(f"  library: {len(found)} documents, {len(brought)} of them below another, {len(misplaced)} differ, {len(stray)} are of nobody")
+    documents = {row["document_id"] for row in run.rows("documents")}
+    wanted, found = wanted_library(run, sources=False), found_library(library, without=("chunk",))
+    misplaced = [name for name, facts in wanted.items() if found.get(name) != facts]
+    stray = found.keys() - wanted.keys() - documents
+    print(f"  library: {len(found)} documents, {len(wanted)} of them below another, {len(misplaced)} differ, {len(stray)} are of nobody")
 
     quads = wanted_graph(run)
     missing = quads - found_graph(library, run)
     print(f"  graph: {len(quads)} quads, {len(missing)} missing {sorted(missing)[:3]}")
 
-    documents = {row["document_id"] for row in run.rows("documents")}
     broken = [name for name in texts if not reaches(library, chunks[name], name, documents)]
     pieces = sum(map(len, chunks.values()))
     print(f"  chunks: {pieces} of {len(texts)} texts; from {len(broken)} of these no chain reaches a document {broken[:3]}")

@@ -20,11 +20,16 @@ def tree(run: HandmadeRun):
     ]
 
 
-def wanted_library(run: HandmadeRun) -> dict[str, tuple]:
-    """All that the library must hold of a run, by id: parent, type, kind, title, and the digest of the bytes."""
+def wanted_library(run: HandmadeRun, *, sources: bool = True) -> dict[str, tuple]:
+    """All that the library must hold of a run, by id: parent, type, kind, title, and the digest of the bytes.
+
+    Args:
+      sources: the documents that were decoded as well, and not only what is below them.
+    """
     return {
         one.id: (one.parent_id, one.document_type, one.kind, one.title, hashlib.sha256(one.content(str(run.output))).hexdigest())
         for one in tree(run)
+        if sources or one.parent_id
     }
 
 

@@ -1,7 +1,7 @@
-"""Puts off the import of onnxruntime until something runs a model with it, which only `--strategy hi_res` does.
+"""Puts off the import of libraries that unstructured's PDF partitioner imports for every strategy, and that only `--strategy hi_res` uses.
 
-unstructured's PDF partitioner imports it at its own import (0.27.35, by way of unstructured-inference 1.6), for every strategy. That import
-starts native threads (onnxruntime 1.32), after which the zygote could not be forked safely, and takes 60 MB.
+unstructured 0.27.35 imports them by way of unstructured-inference 1.6: onnxruntime (1.32), which starts native threads, after which the
+zygote could not be forked safely, and takes 60 MB; and matplotlib, for pictures of layouts, which takes 24 MB and 0.3 s.
 """
 
 import importlib
@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-_MODULES = ("onnxruntime", "onnxruntime.capi", "onnxruntime.quantization")
-"""Those that unstructured-inference imports from."""
+_LIBRARIES = {
+    "onnxruntime": ("onnxruntime", "onnxruntime.capi", "onnxruntime.quantization"),
+    "matplotlib": ("matplotlib", "matplotlib.pyplot"),
+}
+"""With the modules of each that unstructured-inference imports from."""
 
 _AT_IMPORT = "set_default_logger_severity"
-"""The one function of it that is called while unstructured-inference is imported; without effect on what is not there."""
+"""The one function of them that is called while unstructured-inference is imported; without effect on what is not there."""
 
 
 class _Placeholder(ModuleType):
@@ -55,12 +58,14 @@ class _Promise:
 
 
 @contextmanager
-def deferred_onnxruntime() -> Iterator[None]:
-    """What is imported inside gets onnxruntime when it first uses it. No effect where it is imported already or not installed."""
-    if any(name in sys.modules for name in _MODULES) or importlib.util.find_spec(_MODULES[0]) is None:
-        yield
-        return
-    placeholders = {name: _Placeholder(name) for name in _MODULES}
+def deferred_imports() -> Iterator[None]:
+    """What is imported inside gets these libraries when it first uses them. No effect on one that is imported already or not installed."""
+    placeholders = {
+        name: _Placeholder(name)
+        for library, modules in _LIBRARIES.items()
+        if not any(name in sys.modules for name in modules) and importlib.util.find_spec(library) is not None
+        for name in modules
+    }
     sys.modules.update(placeholders)
     try:
         yield

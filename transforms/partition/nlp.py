@@ -14,7 +14,7 @@ from typing import Any
 
 from transforms.model import DecodeError, Stage, Status
 from transforms.partition.acceleration.installation import Acceleration, accelerate
-from transforms.partition.deferred import deferred_onnxruntime
+from transforms.partition.deferred import deferred_imports
 from transforms.partition.environment import apply_decode_environment
 from transforms.settings import DecodeSettings
 from transforms.sinks.values import encodable
@@ -104,7 +104,7 @@ def warm_up() -> None:
     """
     from transforms.partition.partitioner import partition_document
 
-    with deferred_onnxruntime(), contextlib.suppress(ImportError):
+    with deferred_imports(), contextlib.suppress(ImportError):
         importlib.import_module("unstructured.partition.pdf")
     settings = DecodeSettings()
     with tempfile.TemporaryDirectory(prefix="universal-decoder-warm-") as folder:

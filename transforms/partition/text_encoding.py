@@ -146,14 +146,16 @@ def _python_name(charset: str) -> str:
 
 
 def _guess(data: bytes) -> DecodedText:
-    from charset_normalizer import detect, from_bytes
+    from charset_normalizer import from_bytes
 
-    sample = data[: 4 * _SAMPLE]
-    result = detect(sample)
-    candidates = [result["encoding"]] if result["encoding"] and (result["confidence"] or 0) >= 0.8 else []
-    if not candidates:
-        best = from_bytes(sample, enable_fallback=False).best()
-        candidates = [best.encoding] if best else []
+    matches = from_bytes(data[: 4 * _SAMPLE], enable_fallback=False)
+    best = matches.best()
+    # Of code pages that read equally well, charset-normalizer (3.4) takes the first by name, cp1250, where ñ is ń and å is ĺ. Browsers take
+    # what most documents are in.
+    western = next((match for match in matches if match.encoding == "cp1252"), None)
+    if best and western and western.chaos <= best.chaos and western.coherence >= best.coherence:
+        best = western
+    candidates = [best.encoding] if best else []
     for encoding in (*candidates, "cp1252"):
         try:
             text = data.decode(encoding)

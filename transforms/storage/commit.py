@@ -81,6 +81,8 @@ class Outcome(NamedTuple):
     fingerprint: str = ""
     may_pass: int = 0
     """How many of the dead letters have a cause that may pass (`Status.may_pass`): the next run tries the document again."""
+    missing_pages: int = 0
+    """How many pages hold something that was not read."""
 
 
 class StagedDocument(NamedTuple):
@@ -148,6 +150,7 @@ def write_commit(path: Path, decoded: Sequence[DecodedDocument], *, fingerprint:
         dead_letters=len(letters),
         fingerprint=fingerprint,
         may_pass=sum(document.status.may_pass for document in decoded),
+        missing_pages=sum(len(document.missing_pages) for document in decoded),
     )
     blobs = sorted({(image.blob_path, image.picture.size) for document in decoded for image in document.images})
     content = {

@@ -77,8 +77,8 @@ def find_staged(
     """Tells the references that are decoded already from those that are not, with one listing a folder.
 
     A dead letter whose cause may have passed counts as not decoded, with `retry_failed` every dead letter does, also that of an attachment:
-    only its mail can be decoded again. So does a commit that cannot be read, or is another document's. References that are the same in all
-    respects come out as one, with `copies` set.
+    only its mail can be decoded again; and a document with pages that were not read. So does a commit that cannot be read, or is another
+    document's. References that are the same in all respects come out as one, with `copies` set.
 
     Args:
       output: URI of OUTPUT.
@@ -104,7 +104,7 @@ def find_commit(output: str, fingerprint: str, reference: DocumentReference, *, 
     """The commit of a reference, by one look at its place; None where it counts as not decoded (see `find_staged`)."""
     key = staging_key(reference)
     outcome = _read(output, staging_path(fingerprint, key))
-    if outcome is None or outcome.may_pass or (retry_failed and outcome.dead_letters):
+    if outcome is None or outcome.may_pass or (retry_failed and (outcome.dead_letters or outcome.missing_pages)):
         return None
     if outcome.source_uri != encodable(reference.uri):  # copied or renamed: it would take the place of this document in the datasets
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from transforms.partition.deferred import deferred_onnxruntime
+from transforms.partition.deferred import deferred_imports
 from transforms.partition.environment import ACCELERATION, is_accelerated
 from transforms.partition.nlp import install_nlp
 
@@ -110,7 +110,7 @@ class _Installation:
             return available
         try:
             install_nlp()
-            with deferred_onnxruntime():
+            with deferred_imports():
                 importlib.import_module("unstructured.partition.pdf")
             self_test = importlib.import_module(f"{_PACKAGE}.self_test")
             expected = self_test.read_samples()
