@@ -84,10 +84,11 @@ def test_a_report_that_is_interrupted_leaves_the_job_running(cluster: Developmen
     command = [sys.executable, "-m", "pipeline", "report", str(tmp_path / "out"), "--run", "first"]
     following = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert following.stderr is not None
-    assert following.stderr.readline() == f"0:00  Decoding on {cluster.address}\n"
+    first_line = following.stderr.readline()
 
     following.send_signal(signal.SIGINT)
 
+    assert first_line == f"0:00  Decoding on {cluster.address}\n"
     said = ended(following, expect=130)
     assert (
         said.splitlines()[-1]
