@@ -251,6 +251,7 @@ INTENTIONS = (
     Intention(
         "more is readable", "where `partition()` raises or gives nothing, there is text after all: damage, dialects, drawings", _rescued
     ),
+    Intention("mails in UTF-16", "their text is read; `partition()` gives their source", _decoded, frozenset({".eml"})),
     Intention(
         "pictures",
         "they are elements with a place; `partition()` gives none, or those of HTML by their alternative text",
