@@ -117,8 +117,27 @@ def test_without_tesseract_the_tool_is_missing(refusal, monkeypatch, tmp_path):
     assert refusal(saved(page("Text."), "PNG")) is Status.MISSING_TOOL
 
 
+def without_width(tiff):
+    """A TIFF of which the second page has another tag for its first, ImageWidth (256); Pillow raises TypeError when it comes to it."""
+    data = bytearray(tiff)
+    first = int.from_bytes(data[4:8], "little")
+    following = first + 2 + 12 * int.from_bytes(data[first : first + 2], "little")
+    second = int.from_bytes(data[following : following + 4], "little") + 2
+    assert data[second : second + 2] == b"\x00\x01"
+    data[second : second + 2] = b"\xfe\x00"
+    return bytes(data)
+
+
 @needs_tesseract
-@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n broken", saved(page("Text."), "PNG")[:800]], ids=["header", "truncated"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x89PNG\r\n\x1a\n broken",
+        saved(page("Text."), "PNG")[:800],
+        without_width(saved(page("Text."), "TIFF", save_all=True, append_images=[page("More.")])),
+    ],
+    ids=["header", "truncated", "without width"],
+)
 def test_a_damaged_image_is_corrupt(refusal, data):
     assert refusal(data) is Status.CORRUPT
 

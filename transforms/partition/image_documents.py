@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import struct
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +44,8 @@ def partition_image(
     limits = limits or Limits()
     data = path.read_bytes()
     with _opened(data, format, limits) as image:
-        frames = int(getattr(image, "n_frames", 1)) if image.format == "TIFF" else 1
+        with _headers_of_pages():
+            frames = int(getattr(image, "n_frames", 1)) if image.format == "TIFF" else 1
         if frames > limits.pages:
             raise too_large(f"The image has {frames:,} pages, over the limit of {limits.pages:,}. --max-pages sets it.", Stage.PARTITION)
         told: list[str] = []
@@ -88,6 +90,15 @@ def _opened(data: bytes, known: Format, limits: Limits) -> Iterator[Any]:
         Image.MAX_IMAGE_PIXELS = checked
 
 
+@contextlib.contextmanager
+def _headers_of_pages() -> Iterator[None]:
+    """What Pillow (12.3) raises over the damaged header of a further page, as the ValueError that it raises over other damage."""
+    try:
+        yield
+    except (TypeError, KeyError, struct.error) as error:
+        raise ValueError("the header of a page cannot be read") from error
+
+
 def _check_pixels(what: str, image: Any, limits: Limits) -> None:
     if image.width * image.height > limits.pixels * 1_000_000:
         raise too_large(
@@ -101,7 +112,8 @@ def _by_ocr(image: Any, frames: int, settings: DecodeSettings, limits: Limits, t
 
     elements: list[Element] = []
     for number in range(1, frames + 1):
-        image.seek(number - 1)
+        with _headers_of_pages():
+            image.seek(number - 1)
         _check_pixels(f"Page {number} of the image", image, limits)
         upright = ImageOps.exif_transpose(image)
         paragraphs = ocr.read_paragraphs(upright, settings.languages)
