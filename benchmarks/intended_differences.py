@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -144,10 +144,12 @@ def _decoded(plain: Outcome, decoder: Outcome) -> Pair:
 
 
 def _without_pictures(plain: Outcome, decoder: Outcome) -> Pair:
-    first, second = (
-        replace(found, pieces=tuple(piece for piece in found.pieces if piece.category != "Image")) for found in (plain, decoder)
-    )
-    return first, second
+    return _both(plain, decoder, lambda pieces: (piece for piece in pieces if piece.category != "Image"))
+
+
+def _both(plain: Outcome, decoder: Outcome, adapt: Callable[[Sequence[Piece]], Iterable[Piece]]) -> Pair:
+    """The same done to the pieces of both."""
+    return replace(plain, pieces=tuple(adapt(plain.pieces))), replace(decoder, pieces=tuple(adapt(decoder.pieces)))
 
 
 def _cells(plain: Outcome, decoder: Outcome) -> Pair:
@@ -188,13 +190,11 @@ def _headings(plain: Outcome, decoder: Outcome) -> Pair:
         (piece.text, piece.depth) for piece in decoder.pieces if piece.category == "Title"
     } and not any(piece.category != "Title" and piece.text in titles for piece in plain.pieces):
         return plain, decoder
-    first, second = (
-        replace(
-            found, pieces=tuple(piece._replace(category="Title", depth=None) if piece.text in titles else piece for piece in found.pieces)
-        )
-        for found in (plain, decoder)
+    return _both(
+        plain,
+        decoder,
+        lambda pieces: (piece._replace(category="Title", depth=None) if piece.text in titles else piece for piece in pieces),
     )
-    return first, second
 
 
 def _without_attachments(plain: Outcome, decoder: Outcome) -> Pair:
@@ -203,9 +203,7 @@ def _without_attachments(plain: Outcome, decoder: Outcome) -> Pair:
 
 
 def _without_meaningless(plain: Outcome, decoder: Outcome) -> Pair:
-    first, second = (
-        replace(found, pieces=tuple(piece for piece in found.pieces if not _is_meaningless(piece.text))) for found in (plain, decoder)
-    )
+    first, second = _both(plain, decoder, lambda pieces: (piece for piece in pieces if not _is_meaningless(piece.text)))
     return (first, second) if len(first.pieces) < len(plain.pieces) else (plain, decoder)
 
 
@@ -225,10 +223,7 @@ def _upright(plain: Outcome, decoder: Outcome) -> Pair:
         if _page(plain, number) != _page(decoder, number)
         and Counter(_characters(_page(plain, number))) == Counter(_characters(_page(decoder, number)))
     }
-    first, second = (
-        replace(found, pieces=tuple(piece for piece in found.pieces if piece.page not in turned)) for found in (plain, decoder)
-    )
-    return first, second
+    return _both(plain, decoder, lambda pieces: (piece for piece in pieces if piece.page not in turned))
 
 
 def _page(found: Outcome, number: int) -> list[Piece]:
@@ -237,9 +232,8 @@ def _page(found: Outcome, number: int) -> list[Piece]:
 
 def _encodings(plain: Outcome, decoder: Outcome) -> Pair:
     """The same but for characters beyond ASCII, one for one."""
-    first, second = (
-        replace(found, pieces=tuple(piece._replace(text=re.sub(r"[^\x00-\x7f]", "\ufffd", piece.text)) for piece in found.pieces))
-        for found in (plain, decoder)
+    first, second = _both(
+        plain, decoder, lambda pieces: (piece._replace(text=re.sub(r"[^\x00-\x7f]", "\ufffd", piece.text)) for piece in pieces)
     )
     return (decoder, decoder) if first == second else (plain, decoder)
 
