@@ -20,7 +20,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from transforms.decode_documents import DecodeTask, close_pools, decode_reference, shared_pool  # noqa: E402 - a script finds the package beside it
+from transforms.decode_documents import DecodeTask, decode_reference  # noqa: E402 - a script finds the package beside it
+from transforms.isolation.shared import close_pools, shared_pool  # noqa: E402
 from transforms.model import DocumentReference  # noqa: E402
 from transforms.settings import DecodeSettings, Limits, SectionStrategy, Strategy  # noqa: E402
 from transforms.storage.commit import OUTCOME  # noqa: E402
@@ -61,7 +62,7 @@ def decoded(files: list[Path], output: Path, settings: DecodeSettings, children:
     """The content of each file's commit, decoded in ranges of so many pages of text (0: as a whole)."""
     started = time.perf_counter()
     task = DecodeTask(output.as_uri(), settings, Limits(), STARTED_AT, children, range_pages=pages)
-    pool = shared_pool(task)
+    pool = shared_pool(task.children, task.limits)
     with ThreadPoolExecutor(children) as threads:
         flying = [threads.submit(decode_reference, DocumentReference(file.as_uri()), task, pool, threads) for file in files]
         staged = [future.result() for future in flying]

@@ -9,6 +9,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from pipeline.interruption import CLUSTER_PATIENCE, PATIENCE, Interrupted, ending_on_signals
@@ -22,6 +23,7 @@ from pipeline.options.runners import FLINK_RUNNER
 from pipeline.options.trace import parse_trace
 from pipeline.sentences import enumerate_words, nearest
 from transforms.errors import CommandError, ExitCode, UsageError
+from transforms.isolation.shared import DECODE_FILE, close_pools
 from transforms.settings import DECODER
 from transforms.version import VERSION
 
@@ -31,17 +33,18 @@ if TYPE_CHECKING:
 # What takes time to import (Beam 1.5 s, pyarrow 0.2 s, rich 0.1 s) is imported by the command that needs it: `--help` needs none of it.
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, decoder: str = DECODE_FILE) -> int:
     """Runs the command line.
 
     Args:
       argv: the arguments after the program's name; default: the process's.
+      decoder: module:function that a child runs for a document; another one only in tests.
     Returns:
       The exit code, see `transforms.errors.ExitCode`.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(arguments)
+        return _dispatch(arguments, decoder)
     except CommandError as error:
         _say(error.sentence)
         return error.exit_code
@@ -74,7 +77,7 @@ def run_and_exit() -> NoReturn:
     os._exit(code)
 
 
-def _dispatch(arguments: list[str]) -> int:
+def _dispatch(arguments: list[str], decoder: str) -> int:
     if not arguments:
         print(overview(), end="")
         return ExitCode.USAGE
@@ -86,7 +89,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"{DECODER} {VERSION}")
         return ExitCode.DONE
     commands: dict[str, Callable[[Sequence[str]], int]] = {
-        "backfill": backfill,
+        "backfill": partial(backfill, decoder=decoder),
         "trace": trace,
         "report": report,
         "load": load,
@@ -101,10 +104,20 @@ def _dispatch(arguments: list[str]) -> int:
     raise UsageError(f"{command!r} is not a command: " + (f"did you mean {meant}?" if meant else f"use {enumerate_words(list(commands))}."))
 
 
-def backfill(argv: Sequence[str]) -> int:
+def backfill(argv: Sequence[str], decoder: str = DECODE_FILE) -> int:
     """Decodes a library; the exit code tells whether too much of it failed. Raises: CommandError."""
     settings, beam_arguments = parse_backfill(argv)
     _log_to_stderr()
+    from pipeline.head_start import start_decoders
+
+    try:
+        start_decoders(settings, beam_arguments, decoder)
+        return _checked_backfill(settings, beam_arguments, decoder)
+    finally:
+        close_pools()
+
+
+def _checked_backfill(settings: BackfillSettings, beam_arguments: Sequence[str], decoder: str) -> int:
     from pipeline import preflight
 
     preflight.check(settings, beam_arguments)
@@ -114,12 +127,11 @@ def backfill(argv: Sequence[str]) -> int:
         plan.show(plan.make_plan(settings), settings, _console())
         return ExitCode.DONE
     if settings.no_wait:
-        return _submit(settings, beam_arguments)
+        return _submit(settings, beam_arguments, decoder)
     from pipeline.progress import Progress
     from pipeline.report import summary
     from pipeline.report.finished_run import FinishedRun
     from pipeline.run import run
-    from transforms.decode_documents import close_pools
 
     started = time.monotonic()
     progress = Progress()
@@ -130,7 +142,7 @@ def backfill(argv: Sequence[str]) -> int:
 
     patience = CLUSTER_PATIENCE if settings.runner == FLINK_RUNNER else PATIENCE
     with ending_on_signals(close_pools, farewell, patience), progress:
-        manifest = run(settings, beam_arguments, progress)
+        manifest = run(settings, beam_arguments, progress, decoder)
     summary.show(FinishedRun(settings.output, settings.run_id, manifest), _console(), time.monotonic() - started)
     verdict = summary.too_many_failures(manifest, settings.max_failures)
     if verdict:
@@ -139,16 +151,16 @@ def backfill(argv: Sequence[str]) -> int:
     return ExitCode.DONE
 
 
-def _submit(settings: BackfillSettings, beam_arguments: Sequence[str]) -> int:
+def _submit(settings: BackfillSettings, beam_arguments: Sequence[str], decoder: str) -> int:
     if settings.runner != FLINK_RUNNER:
         from pipeline import run
 
-        run.submit(settings, beam_arguments)
+        run.submit(settings, beam_arguments, decoder)
         print(f"Run {settings.run_id} goes on at {settings.runner}. Its summary, once it is finished: {DECODER} report {settings.output}")
         return ExitCode.DONE
     from pipeline.flink.run import submit
 
-    job = submit(settings, beam_arguments, _say)
+    job = submit(settings, beam_arguments, _say, decoder)
     print(f"Run {job.run_id} goes on at {job.flink_master} as job {job.job_id}. To follow it to its end:")
     print(f"  {DECODER} report {settings.output} --run {job.run_id}")
     return ExitCode.DONE

@@ -9,7 +9,8 @@ from apache_beam.runners.runner import PipelineRunner
 
 from pipeline.options.backfill import BackfillSettings
 from pipeline.options.runners import DEFAULT_RUNNER, FLINK_RUNNER
-from transforms.decode_documents import DECODER, DecodeDocuments, DecodeTask
+from transforms.decode_documents import DecodeDocuments, DecodeTask
+from transforms.isolation.shared import DECODE_FILE
 from transforms.progress_files import progress_folder
 from transforms.references.read import ReadReferences
 from transforms.skip_staged import MISSING, STAGED, SkipStaged
@@ -30,7 +31,7 @@ def new_pipeline(runner: PipelineRunner | str, options: PipelineOptions) -> beam
     return pipeline
 
 
-def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DECODER) -> beam.PCollection:
+def build(pipeline: beam.Pipeline, settings: BackfillSettings, decoder: str = DECODE_FILE) -> beam.PCollection:
     """Adds the job to a pipeline; nothing runs yet.
 
     What crosses a shuffle is small and of known size: references (grouped by staging folder, then spread over the workers) and paths of

@@ -16,9 +16,9 @@ from pipeline.graph import build, new_pipeline
 from pipeline.options.backfill import BackfillSettings
 from pipeline.options.runners import DEFAULT_RUNNER, FLINK_RUNNER
 from transforms import counters
-from transforms.decode_documents import DECODER, close_pools
 from transforms.errors import JobFailed
 from transforms.isolation.pool import remove_folders_of_dead_owners
+from transforms.isolation.shared import DECODE_FILE, close_pools
 from transforms.sinks.manifest import discard_manifest, read_manifest
 from transforms.storage import filesystem
 from transforms.storage.staging import sweep_ranges
@@ -38,7 +38,7 @@ class Progress(Protocol):
     def start_again(self) -> None: ...
 
 
-def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Progress, decoder: str = DECODER) -> dict[str, Any]:
+def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Progress, decoder: str = DECODE_FILE) -> dict[str, Any]:
     """Runs a backfill to its end.
 
     Args:
@@ -82,15 +82,17 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
     return read_manifest(settings.output, settings.run_id)
 
 
-def submit(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
+def submit(settings: BackfillSettings, beam_arguments: Sequence[str], decoder: str = DECODE_FILE) -> None:
     """Hands a backfill to a runner whose job goes on by itself, and does not wait for it.
 
+    Args:
+      beam_arguments, decoder: as for `run`.
     Raises:
       JobFailed: the runner did not take it.
     """
     options = PipelineOptions(list(beam_arguments), save_main_session=False)
     pipeline = new_pipeline(settings.runner, options)
-    build(pipeline, settings)
+    build(pipeline, settings, decoder)
     try:
         pipeline.run()
     except Exception as error:

@@ -5,8 +5,8 @@ import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from decoded_documents import TWO_PAGES, decode, fail
 
-from transforms import decode_documents
 from transforms.decode_documents import DecodeDocuments, DecodeTask, decode_once
+from transforms.isolation import shared
 from transforms.isolation.pool import ChildPool
 from transforms.model import DocumentReference, Status
 from transforms.settings import DecodeSettings, Limits
@@ -15,13 +15,13 @@ from transforms.storage.staging import staging_key, staging_path
 
 
 def test_a_run_with_nothing_to_decode_starts_no_decoder(tmp_path):
-    decode_documents.close_pools()
+    shared.close_pools()
     task = DecodeTask(tmp_path.as_uri(), DecodeSettings(), Limits(), "2026-01-31T10:00:00Z", children=1)
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
         references = pipeline | beam.Create([DocumentReference("file:///library/a")])
         nothing = references | beam.Filter(lambda reference: not reference.uri)
         nothing | DecodeDocuments(task)
-    assert decode_documents._pools == {}
+    assert shared._pools == {}
 
 
 class DecodesError(Exception):

@@ -3,13 +3,10 @@
 The parent's part is only to fetch bytes, wait, and publish what the child left: decoding itself is `transforms.decode`, in a child.
 """
 
-import atexit
 import contextlib
-import json
 import logging
 import shutil
 import socket
-import threading
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
@@ -29,8 +26,8 @@ from transforms.decode_ranges import DividedDocument
 from transforms.errors import JobFailed
 from transforms.isolation.handover import LeftBehindError, open_left
 from transforms.isolation.pool import Child, ChildFailure, ChildPool
+from transforms.isolation.shared import DECODE_FILE, shared_pool
 from transforms.model import DecodeError, DocumentReference, Stage, Status
-from transforms.partition.environment import ACCELERATION, DECODE_ENVIRONMENT
 from transforms.progress_files import report_to
 from transforms.references.fetch import fetch
 from transforms.settings import DecodeSettings, Limits
@@ -40,8 +37,6 @@ from transforms.storage.commit import CommitDamaged, Outcome, StagedDocument, wr
 from transforms.storage.proof import Origin, prove_commit
 from transforms.storage.staging import find_commit, forget_ranges, ranges_folder, staging_key, staging_path
 from transforms.trustgraph.library import GatewayAccess
-
-DECODER = "transforms.decode:decode_file"
 
 MAX_RETRIES = 16
 """Of one mail, each without one attachment more: then it shares their fate. The child says which attachment it was, and may lie."""
@@ -68,7 +63,7 @@ class DecodeTask:
     """Pages of text in a range of a PDF that is decoded in ranges; 0: none is. No setting of the decode either."""
     resume: bool = True
     """Whether what an earlier run has read of such ranges may be used."""
-    decoder: str = DECODER
+    decoder: str = DECODE_FILE
     """module:function that a child runs; another one only in tests."""
     progress: str = ""
     """Folder where workers tell how far they are; empty: they run in the submitter's process."""
@@ -115,9 +110,11 @@ class DecodeAhead(beam.DoFn):  # type: ignore[misc]
         self._flying: deque[Future[StagedDocument]] = deque()
 
     def process(self, reference: DocumentReference) -> Iterator[StagedDocument]:
-        pool = shared_pool(self._task)  # not in setup: a run with nothing to decode does not start it
-        self._flying.append(self._threads.submit(decode_once, reference, self._task, pool, self._threads))
-        while len(self._flying) >= 2 * self._task.children:
+        task = self._task
+        # Not in setup: a run with nothing to decode does not start it.
+        pool = shared_pool(task.children, task.limits, task.decoder, accelerated=task.accelerated)
+        self._flying.append(self._threads.submit(decode_once, reference, task, pool, self._threads))
+        while len(self._flying) >= 2 * task.children:
             wait(self._flying, return_when=FIRST_COMPLETED)
             yield from self._finished()
         yield from self._finished()
@@ -322,27 +319,3 @@ def _commit_failure(reference: DocumentReference, task: DecodeTask, child: Child
     with filesystem.output_told(task.output):
         filesystem.write_atomically(uri, commit, scratch=filesystem.join(task.output, filesystem.SCRATCH))
     return outcome
-
-
-_pools: dict[str, ChildPool] = {}
-_pools_lock = threading.Lock()
-
-
-def shared_pool(task: DecodeTask) -> ChildPool:
-    """The one pool of this worker process for these limits: a zygote takes seconds to warm, and serves every bundle."""
-    name = json.dumps([task.children, repr(task.limits), task.decoder, task.accelerated])
-    # The zygote decides before it sees a request, once for all of its children: so it is told by its environment.
-    environment = DECODE_ENVIRONMENT if task.accelerated else {**DECODE_ENVIRONMENT, ACCELERATION: "off"}
-    with _pools_lock:
-        if name not in _pools:
-            _pools[name] = ChildPool(task.children, task.limits, decoder=task.decoder, environment=environment)
-        return _pools[name]
-
-
-@atexit.register
-def close_pools() -> None:
-    """Ends all children of this process."""
-    with _pools_lock:
-        for pool in _pools.values():
-            pool.close()
-        _pools.clear()

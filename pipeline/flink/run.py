@@ -25,10 +25,10 @@ from pipeline.interruption import INTERRUPTIONS
 from pipeline.options.backfill import BackfillSettings
 from pipeline.report.finished_run import SUBMITTED, unfinished_on_cluster
 from transforms import counters
-from transforms.decode_documents import DECODER
 from transforms.errors import JobFailed, UsageError
+from transforms.isolation.shared import DECODE_FILE
 from transforms.progress_files import progress_folder, read_counts
-from transforms.settings import DECODER as PROGRAM
+from transforms.settings import DECODER
 from transforms.sinks.manifest import discard_manifest, read_manifest
 from transforms.storage import filesystem
 from transforms.storage.staging import sweep_ranges
@@ -61,7 +61,7 @@ class Submitted:
         return Cluster(self.flink_master)
 
 
-def run_on_flink(settings: BackfillSettings, arguments: Sequence[str], progress: "Progress", decoder: str = DECODER) -> dict[str, Any]:
+def run_on_flink(settings: BackfillSettings, arguments: Sequence[str], progress: "Progress", decoder: str = DECODE_FILE) -> dict[str, Any]:
     """Runs a backfill on a cluster to its end.
 
     Returns:
@@ -82,7 +82,7 @@ def run_on_flink(settings: BackfillSettings, arguments: Sequence[str], progress:
     return finish(job, settings.output)
 
 
-def submit(settings: BackfillSettings, arguments: Sequence[str], say: Callable[[str], None], decoder: str = DECODER) -> Submitted:
+def submit(settings: BackfillSettings, arguments: Sequence[str], say: Callable[[str], None], decoder: str = DECODE_FILE) -> Submitted:
     """Hands a backfill to a cluster, and returns as soon as it runs there. Raises: as `run_on_flink`."""
     with submitted(settings, arguments, say, decoder) as job:
         return job
@@ -90,13 +90,13 @@ def submit(settings: BackfillSettings, arguments: Sequence[str], say: Callable[[
 
 @contextlib.contextmanager
 def submitted(
-    settings: BackfillSettings, arguments: Sequence[str], say: Callable[[str], None], decoder: str = DECODER
+    settings: BackfillSettings, arguments: Sequence[str], say: Callable[[str], None], decoder: str = DECODE_FILE
 ) -> Iterator[Submitted]:
     """A backfill that runs on a cluster; the job server stays for as long as the block does."""
     logging.getLogger("apache_beam").setLevel(logging.ERROR)
     submission = complete(settings, arguments)
     settings = submission.settings
-    name = f"{PROGRAM}-{settings.run_id}"
+    name = f"{DECODER}-{settings.run_id}"
     options = submission.options(name)
     check_cluster(submission, options)
     if submission.retries == 0 and not submission.streaming:
@@ -131,7 +131,7 @@ def probe(submission: Submission, server: JobServer) -> None:
         job = launch(
             submission,
             server,
-            f"{PROGRAM}-probe-{settings.run_id}",
+            f"{DECODER}-probe-{settings.run_id}",
             lambda pipeline: build_probe(pipeline, folder, settings, submission.parallelism),
             ("--streaming",),  # there all steps share one start of the workers, on the batch engine each stage has its own
             record=False,

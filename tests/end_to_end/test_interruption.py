@@ -14,13 +14,24 @@ from kill_matrix import count, no_process_within
 from runs import ROOT, STARTED_AT, backfill
 
 HANGING = """
-import functools, sys
-import pipeline.run
+import sys
 from pipeline.cli import main
-pipeline.run.run = functools.partial(pipeline.run.run, decoder="hostile:decode_file")
-sys.exit(main())
+sys.exit(main(decoder="hostile:decode_file"))
 """
 """The command with a decoder that does what the first word of a document says."""
+IMPORTING = """
+import signal, sys
+from pipeline.cli import main
+
+class Pause:
+    def find_spec(self, name, *_):
+        if name == "apache_beam":
+            signal.pause()
+
+sys.meta_path.insert(0, Pause())
+sys.exit(main())
+"""
+"""The command, stopped where it imports Beam."""
 PROMISE = 5.0
 
 
@@ -120,6 +131,8 @@ def test_a_signal_ends_a_run_whose_children_hang(tmp_path: Path, library: Path) 
 
 
 def test_a_signal_before_the_first_document_ends_the_run_too(tmp_path: Path, library: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "notes.txt").touch()  # with something in OUTPUT no decoder starts before the run
     process = begin(library, tmp_path / "out")
     wait_for(lambda: count(tmp_path / "tmp", "universal-decoder-*") == 1, process)  # the zygote warms up, which takes seconds
 
@@ -127,6 +140,28 @@ def test_a_signal_before_the_first_document_ends_the_run_too(tmp_path: Path, lib
 
     assert "Stopped by SIGINT" in said
     assert no_process_within(tmp_path / "tmp", seconds=2)
+
+
+def test_an_interrupt_before_the_run_ends_decoders_that_have_a_head_start(tmp_path: Path, library: Path) -> None:
+    process = begin(library, tmp_path / "out", ("-c", IMPORTING))
+    wait_for(lambda: count(tmp_path / "tmp", "universal-decoder-*") == 1, process)
+
+    said = end(process, signal.SIGINT)
+
+    assert said == "universal-decoder: Interrupted before any work."
+    assert no_process_within(tmp_path / "tmp", seconds=2)
+    assert not list((tmp_path / "tmp").iterdir())
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_kill_before_the_run_ends_decoders_that_have_a_head_start(tmp_path: Path, library: Path) -> None:
+    process = begin(library, tmp_path / "out", ("-c", IMPORTING))
+    wait_for(lambda: count(tmp_path / "tmp", "universal-decoder-*") == 1, process)
+
+    process.kill()
+    process.communicate()
+
+    assert no_process_within(tmp_path / "tmp", seconds=5)
 
 
 def test_who_started_it_with_nohup_has_it_go_on_after_an_interrupt(tmp_path: Path, library: Path) -> None:

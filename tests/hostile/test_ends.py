@@ -11,11 +11,9 @@ import pytest
 from runs import ROOT, STARTED_AT
 
 JOB = """
-import functools, sys
-import pipeline.run
+import sys
 from pipeline import cli
-pipeline.run.run = functools.partial(pipeline.run.run, decoder="hostile:decode_file")
-sys.exit(cli.main(sys.argv[1:]))
+sys.exit(cli.main(sys.argv[1:], decoder="hostile:decode_file"))
 """
 """The command as it is, with the decoder of the end-to-end tests: a document that says so hangs, with a helper process."""
 

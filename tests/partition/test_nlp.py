@@ -101,6 +101,36 @@ def test_onnxruntime_comes_when_it_is_first_used():
     assert run(program) == "False\nTrue InferenceSession\nQUInt8 True\n"
 
 
+def test_numba_comes_when_one_of_its_functions_is_called():
+    program = (
+        "import sys\n"
+        "from transforms.partition.deferred import deferred_imports\n"
+        "with deferred_imports():\n"
+        "    from unstructured.partition.utils import xycut\n"
+        "print('numba' in sys.modules)\n"
+        "import numpy\n"
+        "print(xycut.projection_by_bboxes(boxes=numpy.array([[0, 0, 2, 1], [1, 0, 3, 1]]), axis=0).tolist(), 'numba' in sys.modules)\n"
+    )
+    assert run(program) == "False\n[1, 2, 1] True\n"
+
+
+def test_what_is_put_off_of_spacy_and_unstructured_comes_when_it_is_asked_for():
+    program = (
+        "import sys\n"
+        "from transforms.partition.nlp import install_nlp\n"
+        "install_nlp()\n"
+        "put_off = ('spacy.cli', 'unstructured.partition.html.transformations')\n"
+        "print([name in sys.modules for name in put_off])\n"
+        "import spacy\n"
+        "print(spacy.info(silent=True)['spacy_version'] == spacy.__version__)\n"
+        "from unstructured.partition.html import partition_html\n"
+        'text = \'<div class="Page"><p class="Paragraph">A lens was ground.</p></div>\'\n'
+        "print([element.text for element in partition_html(text=text, html_parser_version='v2')])\n"
+        "print([name in sys.modules for name in put_off])\n"
+    )
+    assert run(program) == "[False, False]\nTrue\n['', 'A lens was ground.']\n[True, True]\n"
+
+
 def test_matplotlib_comes_when_it_is_first_used():
     program = (
         "import sys\n"

@@ -611,6 +611,7 @@ class _Zygote:
 
 def _end_guard(guard: subprocess.Popen[bytes], control: socket.socket, mark: str) -> None:
     control.close()
+    guard.terminate()  # a zygote that is still warming does not see the control socket
     try:
         guard.wait(END_DEADLINE)
     except subprocess.TimeoutExpired:

@@ -145,11 +145,13 @@ def _watch(owner: int, zygote: int) -> int:
     if owner_end is not None:
         poll.register(owner_end, select.POLLIN)
     received = b""
-    while os.getppid() == owner and not set(received) - {signal.SIGCHLD}:
+    while os.getppid() == owner:
         ended, status = os.waitpid(zygote, os.WNOHANG)
-        if ended:
+        if ended:  # said also to who has asked this process to end meanwhile: a zygote whose preload fails is not started again
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
+        if set(received) - {signal.SIGCHLD}:
+            break
         poll.poll(None if owner_end is not None else 1000)
         received = b""
         with contextlib.suppress(BlockingIOError):

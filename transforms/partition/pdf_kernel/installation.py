@@ -13,6 +13,7 @@ from typing import Any
 from transforms.partition.deferred import deferred_imports
 from transforms.partition.environment import ACCELERATION, is_accelerated
 from transforms.partition.nlp import install_nlp
+from transforms.partition.pdf.reading_order import cut_by_ends
 
 SWITCH = "UNIVERSAL_DECODER_EXACT_PDF"
 """Environment variable: "1" leaves pdfminer as it is. `ACCELERATION` switches off this and all others."""
@@ -70,13 +71,14 @@ def state() -> KernelState:
 def install() -> KernelState:
     """Installs the kernel in this process, after a self-test. Idempotent.
 
-    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was but the order of ties (`ties`).
+    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was but what makes results the same
+    in each process and on each page (`ties`, `reading_order`).
     """
     global _installed
     if _installed is None:
         _installed = _Installation()
         _installed.state = _installed.attempt()
-        _installed.order_ties()
+        _installed.make_sure()
         if slow_because():
             logging.getLogger(__name__).warning(slow_because())
     return _installed.state
@@ -125,9 +127,15 @@ class _Installation:
             return KernelState(False, f"its self-test gave other elements of {', '.join(different)}")
         return available
 
-    def order_ties(self) -> None:
-        with contextlib.suppress(ImportError):  # without pdfminer there are none
+    def make_sure(self) -> None:
+        """Puts in place what results rest on, whether they are the kernel's or not."""
+        with contextlib.suppress(ImportError):  # without pdfminer there are no ties
             self._undo.append(importlib.import_module(f"{_PACKAGE}.ties").order_ties())
+        with contextlib.suppress(ImportError, metadata.PackageNotFoundError):  # a light installation may have no PDF at all
+            if metadata.version("unstructured") == PROVEN["unstructured"]:
+                with deferred_imports():
+                    xycut = importlib.import_module("unstructured.partition.utils.xycut")
+                self._undo.append(cut_by_ends(xycut))
 
     def undo(self) -> None:
         while self._undo:

@@ -1,0 +1,73 @@
+"""Cuts a page into columns and rows by the ends of its boxes, where unstructured counts the boxes over every point of the page.
+
+`unstructured.partition.utils.xycut` (0.27.35) projects boxes onto an axis as an array with an entry a point, and looks for gaps in it. So
+one character that stands 10^12 points away asks for terabytes and costs the text layer of its page; and for its loops over points it needs
+numba, which takes 0.6 s and 60 MB of each zygote. The gaps between the boxes' ends are the same.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+MIN_VALUE, MIN_GAP = 0, 1
+"""What unstructured's sorting gives to `split_projection_profile`: any box counts, and boxes that touch are together."""
+
+Ends = tuple[np.ndarray, np.ndarray]
+
+
+class Projection(NamedTuple):
+    """Boxes, shape (count, 4), and the axis that they are projected onto: 0 for x, 1 for y."""
+
+    boxes: np.ndarray
+    axis: int
+
+
+def covered(projection: Projection) -> Ends | None:
+    """The parts of an axis that boxes cover: what `split_projection_profile` gives for the array of `projection_by_bboxes`.
+
+    Returns:
+      First points and ends (exclusive) of the parts, growing; None where there are none.
+    """
+    starts, ends = projection.boxes[:, projection.axis], projection.boxes[:, projection.axis + 2]
+    solid = ends > starts
+    if not solid.any():
+        return None
+    order = np.argsort(starts[solid])
+    starts, reached = starts[solid][order], np.maximum.accumulate(ends[solid][order])
+    gaps = np.flatnonzero(starts[1:] > reached[:-1])
+    return starts[np.concatenate(([0], gaps + 1))], reached[np.concatenate((gaps, [-1]))]
+
+
+def cut_by_ends(xycut: Any) -> Callable[[], None]:
+    """Has the functions of unstructured's module work so, in this process.
+
+    What they are not given by unstructured itself (other thresholds, or points below 0, which count from the other end there) goes to the
+    original ones.
+
+    Returns:
+      What puts them back.
+    """
+    project, split = xycut.projection_by_bboxes, xycut.split_projection_profile
+
+    def projection_by_bboxes(boxes: np.ndarray, axis: int) -> Any:
+        if axis not in (0, 1) or not len(boxes):
+            return project(boxes, axis)
+        starts, ends = boxes[:, axis], boxes[:, axis + 2]
+        if ((starts < 0) & (starts < ends)).any():
+            return project(boxes, axis)
+        return Projection(boxes, axis)
+
+    def split_projection_profile(profile: Any, min_value: float, min_gap: float) -> Ends | None:
+        if not isinstance(profile, Projection):
+            return split(profile, min_value, min_gap)  # type: ignore[no-any-return]
+        if (min_value, min_gap) != (MIN_VALUE, MIN_GAP):
+            return split(project(*profile), min_value, min_gap)  # type: ignore[no-any-return]
+        return covered(profile)
+
+    xycut.projection_by_bboxes, xycut.split_projection_profile = projection_by_bboxes, split_projection_profile
+
+    def undo() -> None:
+        xycut.projection_by_bboxes, xycut.split_projection_profile = project, split
+
+    return undo
