@@ -343,6 +343,34 @@ def test_small_documents_are_not_divided_and_scans_are_sooner(made, tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "ranges"),
+    [
+        ("picture", [(1, 1), (2, 2), (3, 3), (4, 4)]),
+        ("font", None),  # four pages of text are too few
+        ("no resources", None),
+        ("form in itself", None),
+    ],
+)
+def test_a_scan_is_known_by_its_forms_as_well(tmp_path, kind, ranges):
+    pages = Pages()
+    picture = pages.image(Image.effect_noise((200, 200), 50))
+    for _ in range(4):
+        form = pages.pdf.make_stream(b"/Im Do", Type=pikepdf.Name.XObject, Subtype=pikepdf.Name.Form, BBox=[0, 0, 600, 800])
+        form.Resources = pikepdf.Dictionary(XObject=pikepdf.Dictionary(Im=picture))
+        if kind == "font":
+            form.Resources.Font = pikepdf.Dictionary(F1=pages.font)
+        elif kind == "no resources":
+            del form.Resources
+        elif kind == "form in itself":
+            form.Resources.XObject.Fm = form
+        outer = pages.pdf.make_stream(b"/Fm Do", Type=pikepdf.Name.XObject, Subtype=pikepdf.Name.Form, BBox=[0, 0, 600, 800])
+        outer.Resources = pikepdf.Dictionary(XObject=pikepdf.Dictionary(Fm=form))
+        pages.add(b"/Fm Do", fonts=False, images={"Fm": outer})
+    plan = plan_of(pages.saved(tmp_path / "document"), DecodeSettings(), tmp_path, range_pages=25)
+    assert (plan.ranges if plan else None) == ranges
+
+
 def test_what_is_no_pdf_or_read_by_a_layout_model_or_locked_is_not_divided(made, tmp_path):
     assert plan_of(made("text"), DecodeSettings(Strategy.HI_RES), tmp_path) is None
     locked = made("text", encryption=pikepdf.Encryption(owner="secret", user="secret"))

@@ -26,6 +26,9 @@ MOST_RANGES = 64
 SMALLEST = 80
 """Bytes of a file a page (a scanned page has more for each page of text that it costs): smaller ones are not even opened to be counted."""
 
+_MOST_FORMS = 20
+"""Forms of a page that are looked into for a font: what has more (or some that hold each other) is drawn by a program, and has text."""
+
 _READ, _BLOBS = "read.json", "blobs.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _NO_PAGES: Sequence[int] = ()
@@ -124,15 +127,27 @@ def _costs(path: Path, settings: DecodeSettings, needed: int) -> list[int]:
 
 
 def _may_have_text(page: Any) -> bool:
-    """Whether a page names a font, or something that may name one: a scanned page names one picture and nothing else."""
+    """Whether a page names a font, or something that may name one: a scanned page names pictures and nothing else, in forms or not."""
     try:
         resources = inherited(page.obj, "/Resources")
-        if resources is None or "/Font" in resources:
+        if resources is None or "/Font" in resources or not len(resources.get("/XObject", {})):
             return True
-        objects = resources.get("/XObject", {})
-        return not len(objects) or any(str(objects[name].get("/Subtype")) == "/Form" for name in objects)
+        forms = _forms(resources)
+        for _ in range(_MOST_FORMS):
+            if not forms:
+                return False
+            inner = forms.pop().get("/Resources")
+            if inner is None or "/Font" in inner:  # a form of PDF 1.1 may have its page's
+                return True
+            forms += _forms(inner)
     except Exception:  # damaged resources: TypeError, ValueError, PdfError, … on an object of another kind
         return True
+    return True
+
+
+def _forms(resources: Any) -> list[Any]:
+    objects = resources.get("/XObject", {})
+    return [objects[name] for name in objects if str(objects[name].get("/Subtype")) == "/Form"]
 
 
 # --- what was read of a range, as a file -------------------------------------------------------------------------------------------------
