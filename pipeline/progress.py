@@ -17,6 +17,7 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from pipeline.report import words
+from transforms import counters
 from transforms.model import Status
 
 INTERVAL = 5.0
@@ -40,6 +41,9 @@ class Tally:
     decoded: int = 0
     decoded_bytes: int = 0
     failed: int = 0
+    pages: int = 0
+    """Of documents that are read in ranges of pages, with those that are read."""
+    pages_read: int = 0
     seconds: float = 0.0
     """Since this run's first document could be decoded."""
 
@@ -67,7 +71,12 @@ class Tally:
     @property
     def is_starting(self) -> bool:
         """Whether the first document is still to come: the decoders take some seconds to warm up."""
-        return not self.decoded and self.found > self.staged
+        return not self.decoded and not self.pages and self.found > self.staged
+
+    @property
+    def pages_line(self) -> str:
+        """How far the large documents are that are being read; empty: there are none."""
+        return f"{words.number(self.pages_read)}/{words.number(self.pages)} pages" if self.pages_read < self.pages else ""
 
     def bar_line(self) -> str:
         """What stands beside the bar: what matters most, as a terminal of 80 columns cuts off the end."""
@@ -80,6 +89,8 @@ class Tally:
             parts.append(f"{words.size(self.staged_bytes + self.decoded_bytes)} of {words.size(self.found_bytes)}")
         if self.is_starting:
             parts.insert(0, STARTING)
+        if self.pages_line:
+            parts.insert(1, self.pages_line)
         return "  ".join(parts)
 
     def line(self) -> str:
@@ -96,6 +107,8 @@ class Tally:
         parts.append(f"{words.number(self.failed)} failed")
         if self.is_starting:
             parts.append(STARTING)
+        if self.pages_line:
+            parts.append(f"{self.pages_line} of large PDFs")
         return ", ".join(parts)
 
 
@@ -122,6 +135,7 @@ class Progress:
         self._started = self._last_line = clock()
         self._decoding_since: float | None = None
         self._counts = {"found": 0, "found_bytes": 0, "staged": 0, "staged_bytes": 0, "decoded": 0, "decoded_bytes": 0, "failed": 0}
+        self._counts |= {"pages": 0, "pages_read": 0}
         self._phase = ""
         self._printed = (0, -1)
         self._stopped = threading.Event()
@@ -129,6 +143,17 @@ class Progress:
         self._bar: Bar | None = None
 
     # what the job reports
+
+    def count(self, name: str, documents: int, size: int) -> None:
+        """An event of `transforms.counters`."""
+        if name == counters.FOUND:
+            self.found(documents, size)
+        elif name == counters.STAGED:
+            self.staged(documents, size)
+        elif name in (counters.PAGES, counters.PAGES_READ):
+            self._add(**{name: documents})
+        else:
+            self.done(name, size, documents)
 
     def found(self, documents: int, size: int) -> None:
         """`documents` more are to be decoded, of `size` bytes together (what is unknown counts as 0)."""

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,11 +27,7 @@ from transforms.storage.staging import sweep_ranges
 class Progress(Protocol):
     """What is told of a run while it goes; `pipeline.progress` shows it."""
 
-    def found(self, documents: int, size: int) -> None: ...
-
-    def staged(self, documents: int, size: int) -> None: ...
-
-    def done(self, status: str, size: int, documents: int = 1) -> None: ...
+    def count(self, name: str, documents: int, size: int) -> None: ...
 
     def phase(self, text: str) -> None: ...
 
@@ -58,7 +54,7 @@ def run(settings: BackfillSettings, beam_arguments: Sequence[str], progress: Pro
     # Its warnings are about this code, and nothing that an operator could change. Of what fails in this process it logs its own stack,
     # as an error: the exception comes here as well, and is told in a sentence.
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL if settings.runner == DEFAULT_RUNNER else logging.ERROR)
-    forget = counters.observe(_told(progress))
+    forget = counters.observe(progress.count)
     try:
         remove_folders_of_dead_owners(Path(tempfile.gettempdir()))  # a pool does so as well, but a run that has all staged starts none
         with filesystem.output_told(settings.output):
@@ -115,15 +111,3 @@ def cause(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     last = lines[-1] if lines else type(error).__name__
     return re.sub(r"\s*\[while running '[^']*'\]$", "", last).rstrip(".")
-
-
-def _told(progress: Progress) -> Callable[[str, int, int], None]:
-    def observer(name: str, documents: int, size: int) -> None:
-        if name == counters.FOUND:
-            progress.found(documents, size)
-        elif name == counters.STAGED:
-            progress.staged(documents, size)
-        else:
-            progress.done(name, size, documents)
-
-    return observer

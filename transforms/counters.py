@@ -15,6 +15,9 @@ Observer = Callable[[str, int, int], None]
 
 FOUND = "found"
 STAGED = "staged"
+PAGES = "pages"
+PAGES_READ = "pages_read"
+"""Of documents that are read in ranges of pages, in place of documents."""
 _observers: list[Observer] = []
 
 
@@ -31,6 +34,11 @@ def observe(observer: Observer) -> Callable[[], None]:
 def count(name: str, size: int = 0, documents: int = 1) -> None:
     """Counts documents under `found`, `staged` or a status."""
     _counter(name).inc(documents)
+    tell(name, size, documents)
+
+
+def tell(name: str, size: int = 0, documents: int = 1) -> None:
+    """Tells the observers only: from threads that Beam does not know, whose counts it would not take."""
     for observer in _observers:
         observer(name, documents, max(size, 0))
 

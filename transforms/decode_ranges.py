@@ -12,6 +12,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
+from transforms import counters
 from transforms.decode import BLOBS, COPY, DOCUMENT, RANGES
 from transforms.isolation.handover import LeftBehindError, create, open_left
 from transforms.isolation.pool import Child, ChildPool
@@ -85,8 +86,10 @@ class DividedDocument:
         Raises:
           JobFailed: OUTPUT cannot be written. IsolationError, PoolClosedError: no child can be had.
         """
+        counters.tell(counters.PAGES, documents=self.plan.facts.page_count)
         if resume:
             self._resume()
+        counters.tell(counters.PAGES_READ, documents=self.plan.facts.page_count - sum(map(_count, self._todo)))
         try:
             for _ in range(min(threads, len(self._todo)) - 1):
                 if helpers is not None:
@@ -185,6 +188,7 @@ class DividedDocument:
             return False
         finally:
             self._measure(child)
+            counters.tell(counters.PAGES_READ, documents=_count(pages))
         return True
 
     def _publish(self, child: Child, pages: _Range, answer: Mapping[str, Any]) -> None:
@@ -207,13 +211,17 @@ class DividedDocument:
 
     def _timeout(self, pages: _Range) -> float:
         """A range has the time of a document of its share of the bytes: so the ranges together have more than the document would have."""
-        share = (pages[1] - pages[0] + 1) / self.plan.facts.page_count
+        share = _count(pages) / self.plan.facts.page_count
         return self._limits.timeout_for(round(self._request["size"] * share))
 
     def _measure(self, child: Child) -> None:
         with self._changed:
             self._seconds += child.seconds
             self._peak_memory_mb = max(self._peak_memory_mb, child.peak_memory_mb)
+
+
+def _count(pages: _Range) -> int:
+    return pages[1] - pages[0] + 1
 
 
 def _name(pages: _Range) -> str:

@@ -316,13 +316,7 @@ class _Shown:
                 if documents <= known[0]:
                     continue
                 self._known[name] = (documents, size)
-                new, new_size = documents - known[0], size - known[1]
-                if name == counters.FOUND:
-                    self._progress.found(new, new_size)
-                elif name == counters.STAGED:
-                    self._progress.staged(new, new_size)
-                else:
-                    self._progress.done(name, new_size, new)
+                self._progress.count(name, documents - known[0], size - known[1])
 
 
 # --- jobs that nobody waited for ---------------------------------------------------------------------------------------------------------

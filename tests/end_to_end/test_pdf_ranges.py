@@ -7,8 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,23 +27,27 @@ PAGES = 6
 DATASETS = ("text_documents", "images", "provenance")
 
 
-class Silent:
-    """A progress that nobody watches."""
+class Watch:
+    """A progress that adds up what it is told."""
 
-    def found(self, documents: int, size: int) -> None: ...
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
-    def staged(self, documents: int, size: int) -> None: ...
-
-    def done(self, status: str, size: int, documents: int = 1) -> None: ...
+    def count(self, name: str, documents: int, size: int) -> None:
+        with self._lock:
+            self.counts[name] += documents
 
     def phase(self, text: str) -> None: ...
 
 
-def decode_with(decoder: str, library: Path, output: Path, *arguments: str, children: int = 2, run_id: str = "first") -> FinishedRun:
+def decode_with(
+    decoder: str, library: Path, output: Path, *arguments: str, children: int = 2, run_id: str = "first", watch: Watch | None = None
+) -> FinishedRun:
     """Runs the job in this process; each page is a range, unless the arguments say otherwise."""
     given = ["--input", str(library), "--output", str(output), "--run-id", run_id, "--started-at", STARTED_AT, "--pdf-range-pages", "1"]
     settings, beam_arguments = parse_backfill([*given, *arguments])
-    run(replace(settings, children=children), beam_arguments, Silent(), decoder=decoder)
+    run(replace(settings, children=children), beam_arguments, watch or Watch(), decoder=decoder)
     return FinishedRun(output, run_id)
 
 
@@ -124,8 +130,10 @@ def test_a_range_that_hangs_eats_memory_or_crashes_costs_its_pages_only(tmp_path
         make_pdf(library, name)
     whole = decode_with("transforms.decode:decode_file", library, tmp_path / "whole", "--pdf-range-pages", "1000")
     limits = ("--document-timeout", "30", "--document-memory", "900")
-    finished = decode_with("hostile_ranges:decode_file", library, tmp_path / "out", *limits)
+    watch = Watch()
+    finished = decode_with("hostile_ranges:decode_file", library, tmp_path / "out", *limits, watch=watch)
 
+    assert (watch.counts["pages"], watch.counts["pages_read"]) == (5 * PAGES, 5 * PAGES)
     documents = {row["source_uri"].rpartition("/")[2]: row for row in finished.rows("documents")}
     reasons = {
         "sleep": "not done after 30 s",
@@ -189,8 +197,10 @@ def test_a_run_that_is_killed_in_the_middle_of_a_document_goes_on_in_the_middle_
         wait_for_ranges(output, ["000001-000001.zip", "000001-000001.zip", "000002-000002.zip", "000002-000002.zip"])
     damaged = shutil.copytree(output, tmp_path / "damaged")
 
-    again = decode_with("hostile_ranges:only_from_page_3", library, output)
+    watch = Watch()
+    again = decode_with("hostile_ranges:only_from_page_3", library, output, watch=watch)
 
+    assert (watch.counts["pages"], watch.counts["pages_read"]) == (2 * PAGES, 2 * PAGES)
     assert [row["missing_pages"] for row in again.rows("documents")] == [[], [], []]
     assert again.digests(*DATASETS) == undivided.digests(*DATASETS)
     assert left_behind(output) == []

@@ -65,6 +65,26 @@ def test_until_the_first_document_is_decoded_the_decoders_are_starting():
     assert Tally(found=1, staged=1).bar_line() == "1/1  0 failed"
 
 
+def test_of_large_documents_the_pages_are_told_while_they_are_read(plain):
+    progress, clock, stream = plain
+    with progress:
+        progress.count("found", 1, 0)
+        progress.count("pages", 400, 0)
+        progress.count("pages_read", 150, 0)
+        assert progress.tally().bar_line() == "0/1  150/400 pages  0 failed"
+        clock.now += 5
+        progress.tick()
+        progress.count("pages_read", 250, 0)
+        clock.now += 5
+        progress.tick()
+        progress.count("ok", 1, 0)
+    assert stream.getvalue().splitlines() == [
+        "0:05  0 of 1 document (0 %), 0 failed, 150/400 pages of large PDFs",
+        "0:10  0 of 1 document (0 %), 0 failed",
+        "0:10  1 of 1 document (100 %), 6.0 a minute, 0 failed",
+    ]
+
+
 def test_the_time_left_weighs_documents_and_bytes_alike():
     tally = Tally(found=10, found_bytes=1000, decoded=8, decoded_bytes=200, seconds=50.0)
     assert tally.seconds_left == pytest.approx(50.0)
