@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from bench_report import write_report  # noqa: E402 - a script finds the package beside it
-from bench_set import BenchSet, make_set  # noqa: E402
+from bench_set import SCANS, BenchSet, make_set  # noqa: E402
 from measured_run import measure  # noqa: E402
 from per_document import profiles, read  # noqa: E402
 
@@ -152,8 +152,8 @@ def contestants_of(peers: Path, docling: Path) -> list[Contestant]:
     python = peers / "bin" / "python"
     every = ("all", "text", "pdf")
     return [
-        decoder(CHILDREN, (*every, "docling", "one", "largest", "pages")),
-        decoder(1, ("one", "pages")),
+        decoder(CHILDREN, (*every, "docling", "one", "largest", "pages", SCANS)),
+        decoder(1, ("one", "pages", SCANS)),
         Contestant("partition", (*every, "one"), lambda documents, _: [python, PEERS / "plain.py", documents, "1"], last_line),
         Contestant("pool", every, lambda documents, _: [python, PEERS / "plain.py", documents, str(CHILDREN)], last_line),
         Contestant("trustgraph", every, lambda documents, _: [python, PEERS / "trustgraph_decoder.py", documents], last_line),
@@ -176,21 +176,16 @@ def contestants_of(peers: Path, docling: Path) -> list[Contestant]:
 
 def decoder(children: int, groups: tuple[str, ...]) -> Contestant:
     """The job as a user gives it, from its start to its summary."""
-    options = ("--strategy", "fast", "--children", str(children))
+
+    def command(documents: Path, output: Path) -> list[str | Path]:
+        strategy = "auto" if documents.name == SCANS else "fast"
+        places = ("--input", documents, "--output", output / "out")
+        return [sys.executable, "-m", "pipeline", "backfill", *places, "--strategy", strategy, "--children", str(children)]
+
     return Contestant(
         f"decoder {children}",
         groups,
-        lambda documents, output: [
-            sys.executable,
-            "-m",
-            "pipeline",
-            "backfill",
-            "--input",
-            documents,
-            "--output",
-            output / "out",
-            *options,
-        ],
+        command,
         decoded,
     )
 

@@ -184,14 +184,19 @@ def parallel(records: Sequence[Record]) -> str:
             f"zygote take {children:.1f} s. Without the start of both the parent's share is {share:.1%} of the children's."
         )
         lines.append(f"- A text of one line, from the command to the summary: {wall:.1f} s, {cpu:.1f} s of CPU.")
-    pages = {
-        children: [run for run in runs if run["group"] == "pages" and run["contestant"] == f"decoder {children}"] for children in (1, 2)
-    }
-    if all(pages.values()) and all(one.values()):
-        alone, both = (median(pages[count], "seconds") - median(one[count], "seconds") for count in (1, 2))
-        lines.append(
-            f"- A PDF of 400 pages, the start-up taken off: {alone:.1f} s with one child, {both:.1f} s with two (×{alone / both:.2f})."
-        )
+    begun = {children: median(some, "seconds") for children, some in one.items() if some}
+    for group, title in (("pages", "pages of text"), ("scans", "scanned pages, read by OCR")):
+        taken = {
+            children: median(some, "seconds")
+            for children in (1, 2)
+            if (some := [run for run in runs if run["group"] == group and run["contestant"] == f"decoder {children}"])
+        }
+        if len(taken) == len(begun) == 2:
+            alone, both = (taken[count] - begun[count] for count in (1, 2))
+            lines.append(
+                f"- A PDF of 400 {title}: {taken[1]:.1f} s with one child, {taken[2]:.1f} s with two (×{taken[1] / taken[2]:.2f}); "
+                f"the start-up taken off, {alone:.1f} s and {both:.1f} s (×{alone / both:.2f})."
+            )
     return "\n".join(lines)
 
 

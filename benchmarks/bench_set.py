@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import sys
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ GENERATED = 300
 """Documents that are made besides where no folder is given: the sample library alone is done before a start-up is over."""
 
 PAGES = 400
+SCANS = "scans"
+"""The group that needs OCR; nobody else reads it in the time that a benchmark may take."""
 
 
 @dataclass
@@ -48,8 +51,8 @@ def make_set(corpus: Path | None, folder: Path) -> BenchSet:
     """Copies the files of a folder (default: the sample library and generated documents) and sorts them into groups.
 
     Returns:
-      The groups `all`, `text`, `pdf` (with a text layer), `docling`, `one` (a text of one line), `largest` (the PDF with the most pages)
-      and `pages` (a PDF of 400 pages, of the same).
+      The groups `all`, `text`, `pdf` (with a text layer), `docling`, `one` (a text of one line), `largest` (the PDF with the most pages),
+      `pages` (a PDF of 400 pages, of the same) and `scans` (one of 400 pictures of text).
     """
     made = BenchSet(folder)
     source = folder / "source"
@@ -74,6 +77,7 @@ def make_set(corpus: Path | None, folder: Path) -> BenchSet:
         shutil.copyfile(path, first)
         for group in groups[1:]:
             os.link(first, _place(made, group, first.name))
+    _write_scans(_place(made, SCANS, "scans.pdf"))
     _place(made, "one", "one.txt").write_text("The observatory opens on Friday.\n", encoding="utf-8")
     pdfs = made.groups.get("pdf", [])
     if pdfs:
@@ -115,6 +119,29 @@ def _write_pages(source: Path, target: Path) -> None:
     with pikepdf.open(source) as pdf, pikepdf.new() as made:
         while len(made.pages) < PAGES:
             made.pages.extend(list(pdf.pages)[: PAGES - len(made.pages)])
+        made.save(target)
+
+
+def _write_scans(target: Path) -> None:
+    """Pages as a scanner of 150 dpi gives them: one grey picture each, of eight lines, all different."""
+    import pikepdf
+    from PIL import Image, ImageDraw, ImageFont
+
+    font = ImageFont.load_default(size=36)
+    name, facts = pikepdf.Name, {"Width": 1240, "Height": 1754, "BitsPerComponent": 8}
+    with pikepdf.new() as made:
+        for number in range(PAGES):
+            picture = Image.new("L", (facts["Width"], facts["Height"]), 255)
+            for line in range(8):
+                text = f"Page {number} line {line}: the lens was ground in the tower by night."
+                ImageDraw.Draw(picture).text((100, 150 + 90 * line), text, fill=0, font=font)
+            data = zlib.compress(picture.tobytes())
+            scan = made.make_stream(
+                data, Type=name.XObject, Subtype=name.Image, ColorSpace=name.DeviceGray, Filter=name.FlateDecode, **facts
+            )
+            page = made.add_blank_page(page_size=(595, 842))
+            page.Resources = pikepdf.Dictionary(XObject=pikepdf.Dictionary(Scan=scan))
+            page.Contents = made.make_stream(b"595 0 0 842 0 0 cm /Scan Do")
         made.save(target)
 
 
