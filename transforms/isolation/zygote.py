@@ -76,6 +76,8 @@ DUMP_SIGNAL = signal.SIGUSR2
 
 Decoder = Callable[[Any, Path], Any]
 
+_OF_THE_GUARD = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
 _LENGTH = struct.Struct("!Q")
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36  # <sys/prctl.h>
 _TRACEBACK_CHARACTERS = 4000
@@ -126,16 +128,18 @@ def main(arguments: list[str]) -> int:
         _run_zygote(control)
     control.close()
     _set_name("decode-guard")
-    code = _watch(owner, zygote)
+    signals = _wake_on(*_OF_THE_GUARD)
+    code = _watch(owner, zygote, signals)
+    # Whoever asks it to end from now on gets the exit code that it has found, and no word in the log, whose last line is the zygote's.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _OF_THE_GUARD)
     _kill_all_below()
     if os.getppid() != owner:
         shutil.rmtree(folder, ignore_errors=True)
     return code
 
 
-def _watch(owner: int, zygote: int) -> int:
+def _watch(owner: int, zygote: int, signals: socket.socket) -> int:
     """Returns when the owner or the zygote has ended, or when this process is asked to end."""
-    signals = _wake_on(signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     poll = select.poll()
     poll.register(signals, select.POLLIN)
     try:
@@ -564,7 +568,7 @@ def _wake_on(*numbers: int) -> socket.socket:
 
 
 def _default_signals() -> None:
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _OF_THE_GUARD:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
