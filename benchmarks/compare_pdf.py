@@ -3,7 +3,7 @@
 usage: python benchmarks/compare_pdf.py FOLDER [--mutations N] [--seed S] [--largest MB] [--times] [--rounds N] [--plain] [--keep FOLDER]
 
 Each PDF below FOLDER is read twice, in two pools of child processes that differ in one variable only: whether the kernel is on, or with
-`--plain` whether anything is accelerated, the classification of texts included. Elements are compared as
+`--plain` whether anything is accelerated, the classification of texts and the reading order included. Elements are compared as
 unstructured writes them down, to the last digit of a coordinate, and exceptions by type and message. With `--mutations`, N damaged copies
 are read as well: bytes and whole tokens changed at random places (seeded), in half of them in a copy that qpdf has unpacked, so that the
 damage reaches operators and objects and not only compressed bytes. Of those the types of elements come from a rule and not from the

@@ -2,7 +2,8 @@
 
 `unstructured.partition.utils.xycut` (0.27.35) projects boxes onto an axis as an array with an entry a point, and looks for gaps in it. So
 one character that stands 10^12 points away asks for terabytes and costs the text layer of its page; and for its loops over points it needs
-numba, which takes 0.6 s and 60 MB of each zygote. The gaps between the boxes' ends are the same.
+numba, which takes 0.6 s and 60 MB of each zygote. The gaps between the boxes' ends are the same. `--no-acceleration`
+leaves unstructured's way, and such a page without its text layer.
 """
 
 from collections.abc import Callable

@@ -71,14 +71,15 @@ def state() -> KernelState:
 def install() -> KernelState:
     """Installs the kernel in this process, after a self-test. Idempotent.
 
-    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was but what makes results the same
-    in each process and on each page (`ties`, `reading_order`).
+    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was but the order of ties (`ties`)
+    and, unless all accelerations are off, the way to the reading order (`reading_order`).
     """
     global _installed
     if _installed is None:
         _installed = _Installation()
         _installed.state = _installed.attempt()
-        _installed.make_sure()
+        _installed.order_ties()
+        _installed.cut_by_ends()
         if slow_because():
             logging.getLogger(__name__).warning(slow_because())
     return _installed.state
@@ -127,12 +128,13 @@ class _Installation:
             return KernelState(False, f"its self-test gave other elements of {', '.join(different)}")
         return available
 
-    def make_sure(self) -> None:
-        """Puts in place what results rest on, whether they are the kernel's or not."""
-        with contextlib.suppress(ImportError):  # without pdfminer there are no ties
+    def order_ties(self) -> None:
+        with contextlib.suppress(ImportError):  # without pdfminer there are none
             self._undo.append(importlib.import_module(f"{_PACKAGE}.ties").order_ties())
+
+    def cut_by_ends(self) -> None:
         with contextlib.suppress(ImportError, metadata.PackageNotFoundError):  # a light installation may have no PDF at all
-            if metadata.version("unstructured") == PROVEN["unstructured"]:
+            if is_accelerated() and metadata.version("unstructured") == PROVEN["unstructured"]:
                 with deferred_imports():
                     xycut = importlib.import_module("unstructured.partition.utils.xycut")
                 self._undo.append(cut_by_ends(xycut))
