@@ -186,7 +186,7 @@ class Reading:
     pages: int = 0
     seconds: float = 0.0
     ended: bool = False
-    """Its child crashed, or went over a limit."""
+    """Its child crashed, or met a limit."""
 
 
 def ask(pool: ChildPool, path: Path, keep: Path | None = None, *, by_rule: bool = False) -> Reading:
@@ -207,7 +207,8 @@ def ask(pool: ChildPool, path: Path, keep: Path | None = None, *, by_rule: bool 
             return Reading(failure.status.value, f"{failure.status.value}: {failure.message}", ended=True)
         if keep is not None:
             shutil.copyfile(child.folder / KEPT, keep)
-    return Reading(answer["digest"], answer["outcome"], answer["pages"], answer["seconds"])
+    out_of_memory = answer["outcome"].startswith("MemoryError")  # of a library that asks for more than a child can have
+    return Reading(answer["digest"], answer["outcome"], answer["pages"], answer["seconds"], ended=out_of_memory)
 
 
 def main() -> int:
