@@ -10,12 +10,16 @@ from typing import Any
 
 from pipeline.machine import available_cpus
 from pipeline.options.backfill import DEFAULT_COLLECTION, DEFAULT_SHARDS
+from pipeline.options.limits import GUARDS
 from pipeline.options.runners import DEFAULT_RUNNER
 from pipeline.report.words import printable
-from transforms.settings import DECODER, DecodeSettings, Limits
+from transforms.settings import DECODER, RANGE_PAGES, DecodeSettings, Limits
 from transforms.trustgraph.gateway import DEFAULT_WORKSPACE, STREAMS
 
-LIMIT_FLAGS: Mapping[str, str] = {"timeout": "document-timeout", "memory": "document-memory", "document_size": "max-document-size"}
+LIMIT_FLAGS: Mapping[str, str] = {
+    **{"timeout": "document-timeout", "memory": "document-memory", "document_size": "max-document-size"},
+    **{name.removeprefix("max_"): name.replace("_", "-") for name, *_ in GUARDS},
+}
 """Field of `Limits` -> its flag. A field of `DecodeSettings` is named as its flag is."""
 USUAL: Mapping[str, Any] = {
     "collection": DEFAULT_COLLECTION,
@@ -23,8 +27,12 @@ USUAL: Mapping[str, Any] = {
     "max_failures": None,
     "shards": DEFAULT_SHARDS,
     "runner": DEFAULT_RUNNER,
+    "range_pages": RANGE_PAGES,
+    "accelerated": True,
 }
-"""Options of a run besides, named as their flags are, with their defaults."""
+"""Options of a run besides, with their defaults. All but `OTHERWISE` are named as their flags are."""
+OTHERWISE: Mapping[str, str] = {"range_pages": "pdf-range-pages", "accelerated": "acceleration"}
+"""Option of a run -> its flag."""
 
 
 def program() -> str:
@@ -65,9 +73,9 @@ def _flags(settings: Mapping[str, Any], options: Mapping[str, Any], output: str)
         yield from _flag(name.replace("_", "-"), settings.get(name, default), default)
     limits = Limits()
     for name, flag in LIMIT_FLAGS.items():
-        yield from _flag(flag, options["limits"][name], getattr(limits, name))
+        yield from _flag(flag, options["limits"].get(name, getattr(limits, name)), getattr(limits, name))
     for name, usual in USUAL.items():
-        yield from _flag(name.replace("_", "-"), options[name], usual)
+        yield from _flag(OTHERWISE.get(name, name.replace("_", "-")), options.get(name, usual), usual)
     yield from _flag("children", options["children"], available_cpus())
 
 

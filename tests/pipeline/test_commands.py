@@ -1,12 +1,14 @@
 import json
 import shlex
 import sys
+from dataclasses import fields
 
 import pytest
 
 from pipeline.graph import facts
 from pipeline.options.backfill import parse_backfill
-from pipeline.report.commands import backfill_again, program
+from pipeline.report.commands import LIMIT_FLAGS, USUAL, backfill_again, program
+from transforms.settings import Limits
 
 
 def manifest_of(*arguments):
@@ -24,6 +26,10 @@ def manifest_of(*arguments):
             *("--section-element-count", "7", "--section-max-size", "900", "--section-within-pages", "--no-images", "--document-timeout"),
             *("0.5", "--document-memory", "100", "--max-document-size", "9", "--collection", "papers", "--limit", "3", "--max-failures"),
             *("0.05", "--shards", "9", "--runner", "FlinkRunner", "--children", "77"),
+        ],
+        [
+            *("--input", "a", "--output", "out", "--max-unpacked-size", "8", "--max-archive-ratio", "7", "--max-archive-members", "6"),
+            *("--max-nesting", "5", "--max-pages", "4", "--max-pixels", "3", "--pdf-range-pages", "9", "--no-acceleration"),
         ],
     ],
 )
@@ -69,3 +75,10 @@ def test_a_module_is_started_as_one(installed, monkeypatch):
 def test_a_program_that_uses_this_as_a_library_gets_the_plain_name(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/usr/bin/pytest"])
     assert program() == "universal-decoder"
+
+
+def test_every_option_that_a_run_has_is_told():
+    """One that is not would be lost by who types the command again; a new one has to be put into `commands`, or here."""
+    told_elsewhere = {"inputs", "references", "output", "limits", "library", "children", "force", "retry_failed", "dry_run"}
+    assert set(manifest_of("--input", "a", "--output", "out")["options"]) - told_elsewhere == set(USUAL)
+    assert {field.name for field in fields(Limits)} == set(LIMIT_FLAGS)

@@ -4,7 +4,7 @@ A `ChildPool` belongs to one process (a Beam worker) and serves all its threads;
 warm zygote (`transforms.isolation.zygote`, which also says how nothing survives its owner). What this side adds: time and memory limits,
 outcomes as values, replacement, and the work folders.
 
-Memory. A child is charged with what it has *added*: its resident pages without those that it still shares with the zygote (320 MB after
+Memory. A child is charged with what it has *added*: its resident pages without those that it still shares with the zygote (420 MB after
 `transforms.decode:preload`, which would else be charged once a child), plus the proportional share (PSS) of the processes that it has
 started. So a limit means the same with 1 child as with 16. The exact numbers come from smaps_rollup, which takes 1 ms per 100 MB. The plain
 resident size (11 µs) is never smaller: only when that is over the limit are the exact ones read. A child is looked at every 0.1 s, so one
