@@ -83,7 +83,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "universal-decoder = pipeline.cli:run_and_exit",
+            "universal-decoder = pipeline.__main__:start",
             "universal-decoder-worker = pipeline.flink.worker:main",
         ]
     },

@@ -1,6 +1,19 @@
-"""`python -m pipeline`. Thin, because Beam's workers import the main module of the process that submits."""
+"""The program, also `python -m pipeline`. Thin, because Beam's workers import the main module of the process that submits."""
 
-from pipeline.cli import run_and_exit
+import signal
+from typing import NoReturn
+
+
+def start() -> NoReturn:
+    """Runs the program. An interrupt while it is imported ends it without a word, where Python would print a traceback."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:  # else it was started with nohup
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from pipeline.cli import run_and_exit
+
+    signal.signal(signal.SIGINT, handler)
+    run_and_exit()
+
 
 if __name__ == "__main__":
-    run_and_exit()
+    start()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from pipeline.interruption import CLUSTER_PATIENCE, PATIENCE, Interrupted, ending_on_signals
+from pipeline.interruption import CLUSTER_PATIENCE, PATIENCE, Interrupted, ending_at_once, ending_on_signals
 from pipeline.options.backfill import BackfillSettings, parse_backfill
 from pipeline.options.doctor import parse_doctor
 from pipeline.options.export import parse_export
@@ -29,6 +29,8 @@ from transforms.version import VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+BEFORE_ANY_WORK = "Interrupted before any work."
 
 # What takes time to import (Beam 1.5 s, pyarrow 0.2 s, rich 0.1 s) is imported by the command that needs it: `--help` needs none of it.
 
@@ -49,7 +51,7 @@ def main(argv: Sequence[str] | None = None, decoder: str = DECODE_FILE) -> int:
         _say(error.sentence)
         return error.exit_code
     except KeyboardInterrupt:
-        _say("Interrupted before any work.")
+        _say(BEFORE_ANY_WORK)
         return ExitCode.INTERRUPTED
     except Interrupted as interrupted:
         return interrupted.exit_code
@@ -71,9 +73,9 @@ def run_and_exit() -> NoReturn:
     """
     code = main()
     atexit._run_exitfuncs()
-    with contextlib.suppress(OSError):  # nobody reads it any more
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # one that was closed before the start is None
+        with contextlib.suppress(OSError):  # nobody reads it any more
+            stream.flush()
     os._exit(code)
 
 
@@ -108,26 +110,26 @@ def backfill(argv: Sequence[str], decoder: str = DECODE_FILE) -> int:
     """Decodes a library; the exit code tells whether too much of it failed. Raises: CommandError."""
     settings, beam_arguments = parse_backfill(argv)
     _log_to_stderr()
-    from pipeline.head_start import start_decoders
-
     try:
-        start_decoders(settings, beam_arguments, decoder)
-        return _checked_backfill(settings, beam_arguments, decoder)
+        with ending_at_once(f"{DECODER}: {BEFORE_ANY_WORK}"):
+            from pipeline.head_start import start_decoders
+
+            start_decoders(settings, beam_arguments, decoder)
+            from pipeline import preflight
+
+            preflight.check(settings, beam_arguments)
+            if settings.dry_run:
+                from pipeline.report import plan
+
+                plan.show(plan.make_plan(settings), settings, _console())
+                return ExitCode.DONE
+            from pipeline import run as _imported  # noqa: F401 - the last of what takes time
+        return _submit(settings, beam_arguments, decoder) if settings.no_wait else _run(settings, beam_arguments, decoder)
     finally:
         close_pools()
 
 
-def _checked_backfill(settings: BackfillSettings, beam_arguments: Sequence[str], decoder: str) -> int:
-    from pipeline import preflight
-
-    preflight.check(settings, beam_arguments)
-    if settings.dry_run:
-        from pipeline.report import plan
-
-        plan.show(plan.make_plan(settings), settings, _console())
-        return ExitCode.DONE
-    if settings.no_wait:
-        return _submit(settings, beam_arguments, decoder)
+def _run(settings: BackfillSettings, beam_arguments: Sequence[str], decoder: str) -> int:
     from pipeline.progress import Progress
     from pipeline.report import summary
     from pipeline.report.finished_run import FinishedRun

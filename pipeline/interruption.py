@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 PATIENCE = 3.0
@@ -41,6 +41,30 @@ class Interrupted(BaseException):
 
 INTERRUPTIONS = (Interrupted, KeyboardInterrupt)
 """What a signal raises within `ending_on_signals`, and outside of it."""
+
+
+@contextmanager
+def ending_at_once(sentence: str) -> Iterator[None]:
+    """Has SIGINT end the process within the block, where modules are imported and nothing is under way; decoders end with it.
+
+    An exception will not do there: raised in a callback of the import system it is lost, with a lock held that every later import waits
+    for (once in 185 interrupts, Python 3.11).
+    """
+    old = signal.getsignal(signal.SIGINT)
+    if old is signal.SIG_IGN:
+        yield
+        return
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        with suppress(OSError):  # not by print: this thread may be in the middle of one
+            os.write(2, f"{sentence}\n".encode())
+        os._exit(128 + number)
+
+    signal.signal(signal.SIGINT, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)
 
 
 @contextmanager

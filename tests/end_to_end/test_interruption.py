@@ -26,12 +26,29 @@ from pipeline.cli import main
 class Pause:
     def find_spec(self, name, *_):
         if name == "apache_beam":
-            signal.pause()
+            try:
+                signal.pause()
+            except KeyboardInterrupt:  # as where the import system loses it
+                pass
 
 sys.meta_path.insert(0, Pause())
 sys.exit(main())
 """
 """The command, stopped where it imports Beam."""
+FIRST = """
+import pathlib, signal, sys
+from pipeline.__main__ import start
+
+class Pause:
+    def find_spec(self, name, *_):
+        if name == "pipeline.cli":
+            pathlib.Path("{mark}").touch()
+            signal.pause()
+
+sys.meta_path.insert(0, Pause())
+start()
+"""
+"""The program, stopped before it has imported anything."""
 PROMISE = 5.0
 
 
@@ -152,6 +169,17 @@ def test_an_interrupt_before_the_run_ends_decoders_that_have_a_head_start(tmp_pa
     assert no_process_within(tmp_path / "tmp", seconds=2)
     assert not list((tmp_path / "tmp").iterdir())
     assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupt_of_the_first_imports_ends_the_program_without_a_traceback(tmp_path: Path) -> None:
+    program = FIRST.format(mark=tmp_path / "mark")
+    process = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    wait_for((tmp_path / "mark").exists, process)
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.communicate() == ("", None)
+    assert process.returncode == -signal.SIGINT
 
 
 def test_a_kill_before_the_run_ends_decoders_that_have_a_head_start(tmp_path: Path, library: Path) -> None:

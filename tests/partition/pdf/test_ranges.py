@@ -15,10 +15,13 @@ from transforms.partition.environment import apply_decode_environment
 from transforms.partition.nlp import install_nlp
 from transforms.partition.partitioner import partition_document, partition_from_ranges, partition_range, plan_document
 from transforms.partition.pdf import images as pdf_images
+from transforms.partition.pdf import ranges as pdf_ranges
 from transforms.partition.pdf.document import DocumentFacts, RangeFailure
 from transforms.partition.pdf.ranges import MOST_RANGES, RangeDamaged, RangePlan, blobs_of_range, divide, read_range
 from transforms.settings import DecodeSettings, Limits, SectionStrategy, Strategy
 from transforms.storage.commit import write_commit
+
+may_name_font = pdf_ranges._may_name_font
 
 SENTENCES = (
     "The committee approved the annual budget after a long debate in the town hall.",
@@ -369,6 +372,19 @@ def test_a_scan_is_known_by_its_forms_as_well(tmp_path, kind, ranges):
         pages.add(b"/Fm Do", fonts=False, images={"Fm": outer})
     plan = plan_of(pages.saved(tmp_path / "document"), DecodeSettings(), tmp_path, range_pages=25)
     assert (plan.ranges if plan else None) == ranges
+
+
+def test_pages_that_share_a_list_of_pictures_are_known_by_one_look_at_it(tmp_path, monkeypatch):
+    looks = []
+    monkeypatch.setattr(pdf_ranges, "_may_name_font", lambda objects: looks.append(len(objects)) or may_name_font(objects))
+    pages = Pages()
+    pictures = {f"I{number}": pages.image(Image.new("L", (8, 8), number)) for number in range(200)}
+    shared = pages.pdf.make_indirect(pikepdf.Dictionary({f"/{name}": image for name, image in pictures.items()}))
+    for number in range(200):
+        pages.add(b"/I%d Do" % number, fonts=False).Resources.XObject = shared
+    plan = plan_of(pages.saved(tmp_path / "document"), DecodeSettings(), tmp_path, range_pages=50)
+    assert len(plan.ranges) == MOST_RANGES
+    assert looks == [200]  # one for each page would grow with the square of a book
 
 
 def test_what_is_no_pdf_or_read_by_a_layout_model_or_locked_is_not_divided(made, tmp_path):

@@ -27,7 +27,10 @@ SMALLEST = 80
 """Bytes of a file a page (a scanned page has more for each page of text that it costs): smaller ones are not even opened to be counted."""
 
 _MOST_FORMS = 20
-"""Forms of a page that are looked into for a font: what has more (or some that hold each other) is drawn by a program, and has text."""
+"""Forms of a page that are looked into for a font, and objects in one: what has more (or forms that hold each other) is drawn by a program,
+and has text."""
+_DIRECT = (0, 0)
+"""Number of an object that stands where it is used."""
 
 _READ, _BLOBS = "read.json", "blobs.json"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -120,33 +123,50 @@ def _costs(path: Path, settings: DecodeSettings, needed: int) -> list[int]:
             elif settings.strategy is Strategy.OCR_ONLY:
                 costs = [OCR_PAGE] * count
             else:
-                costs = [1 if _may_have_text(page) else OCR_PAGE for page in pdf.pages]
+                known: dict[tuple[int, int], bool] = {}
+                costs = [1 if _may_have_text(page, known) else OCR_PAGE for page in pdf.pages]
     except (pikepdf.PdfError, RuntimeError):  # damaged, encrypted, or with bytes before its header: decoded as a whole, which tells why
         return []
     return costs if sum(costs) >= needed else []
 
 
-def _may_have_text(page: Any) -> bool:
-    """Whether a page names a font, or something that may name one: a scanned page names pictures and nothing else, in forms or not."""
+def _may_have_text(page: Any, known: dict[tuple[int, int], bool]) -> bool:
+    """Whether a page names a font, or something that may name one: a scanned page names pictures and nothing else, in forms or not.
+
+    Args:
+      known: of the document: what was found of objects that many pages share, as in a book whose pages have one list of all pictures.
+    """
     try:
         resources = inherited(page.obj, "/Resources")
         if resources is None or "/Font" in resources or not len(resources.get("/XObject", {})):
             return True
-        forms = _forms(resources)
-        for _ in range(_MOST_FORMS):
-            if not forms:
-                return False
-            inner = forms.pop().get("/Resources")
-            if inner is None or "/Font" in inner:  # a form of PDF 1.1 may have its page's
-                return True
-            forms += _forms(inner)
+        objects = resources.XObject
+        if objects.objgen == _DIRECT:
+            return _may_name_font(objects)
+        if objects.objgen not in known:
+            known[objects.objgen] = _may_name_font(objects)
+        return known[objects.objgen]
     except Exception:  # damaged resources: TypeError, ValueError, PdfError, … on an object of another kind
         return True
+
+
+def _may_name_font(objects: Any) -> bool:
+    """Whether one of the forms among a page's objects does, or a form in a form."""
+    forms = _forms(objects)
+    for _ in range(_MOST_FORMS):
+        if not forms:
+            return False
+        inner = forms.pop().get("/Resources")
+        if inner is None or "/Font" in inner:  # a form of PDF 1.1 may have its page's
+            return True
+        objects = inner.get("/XObject", {})
+        if len(objects) > _MOST_FORMS:
+            return True
+        forms += _forms(objects)
     return True
 
 
-def _forms(resources: Any) -> list[Any]:
-    objects = resources.get("/XObject", {})
+def _forms(objects: Any) -> list[Any]:
     return [objects[name] for name in objects if str(objects[name].get("/Subtype")) == "/Form"]
 
 
