@@ -694,10 +694,10 @@ def test_what_owner_and_guard_leave_when_both_are_killed_goes_with_the_next_pool
     assert folder.name.split("-")[2:4] == [str(owner.pid), start_time(owner.pid)]
     for pid in (owner.pid, guard):
         os.kill(pid, signal.SIGSTOP)  # so that neither sees the other's end
-    for pid in (guard, owner.pid):
-        os.kill(pid, signal.SIGKILL)
+    os.kill(guard, signal.SIGKILL)
+    wait_until_gone(guard, zygote, *children)  # else a zygote that lives a moment longer than its owner still does its work
+    os.kill(owner.pid, signal.SIGKILL)
     owner.wait()
-    wait_until_gone(guard, zygote, *children)
     assert folder.exists()
     assert all(map(is_running, known + bare))
     pool = make_pool()
