@@ -2,8 +2,8 @@
 
 unstructured 0.27.35 imports onnxruntime (1.32) by way of unstructured-inference 1.6: it starts native threads, after which the zygote could
 not be forked safely, and takes 60 MB. The others take time and memory of each zygote for nothing: matplotlib 0.3 s and 24 MB, for
-pictures of layouts; scipy 0.15 s, for the layout model; numba 0.6 s and 60 MB, for loops that `pdf.reading_order` does without; spaCy's
-command line 0.1 s; and 0.3 s the second HTML parser of unstructured, which is never asked for.
+pictures of layouts; scipy 0.15 s, for the layout model; numba 0.6 s and 60 MB, for loops that `acceleration.reading_order` does without;
+spaCy's command line 0.1 s; and 0.3 s the second HTML parser of unstructured, which is never asked for.
 """
 
 import functools
@@ -30,15 +30,12 @@ def _compiled_late(**options: Any) -> Callable[[Callable[..., Any]], Callable[..
     """`numba.njit`, of which numba is imported by the first call of a function."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        compiled: list[Callable[..., Any]] = []
+        @functools.cache
+        def compiled() -> Callable[..., Any]:
+            late: Callable[..., Any] = importlib.import_module("numba").njit(**options)(function)
+            return late
 
-        @functools.wraps(function)
-        def call(*arguments: Any, **named: Any) -> Any:
-            if not compiled:
-                compiled.append(importlib.import_module("numba").njit(**options)(function))
-            return compiled[0](*arguments, **named)
-
-        return call
+        return functools.wraps(function)(lambda *arguments, **named: compiled()(*arguments, **named))
 
     return decorate
 

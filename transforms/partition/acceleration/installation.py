@@ -138,7 +138,7 @@ def _install(patches: Patches, classifier: Any) -> None:
     from unstructured.partition import text_type
     from unstructured.partition.common import lang
 
-    from transforms.partition.acceleration import documents, languages, metadata, words, xml_paths
+    from transforms.partition.acceleration import documents, languages, metadata, reading_order, words, xml_paths
 
     for name in ("is_possible_narrative_text", "is_possible_title", "exceeds_cap_ratio", "contains_verb"):
         patches.function(text_type, name, getattr(classifier, name))
@@ -148,6 +148,8 @@ def _install(patches: Patches, classifier: Any) -> None:
     classes = documents.LateClasses(classifier)
     documents.batch_html(patches, classes)
     documents.batch_text(patches, classifier)
+    with contextlib.suppress(ImportError):
+        reading_order.cut_by_ends(patches)
     with contextlib.suppress(ImportError):
         from docx.oxml import ns, xmlchemy
 

@@ -138,14 +138,15 @@ def _may_have_text(page: Any, known: dict[tuple[int, int], bool]) -> bool:
     """
     try:
         resources = inherited(page.obj, "/Resources")
-        if resources is None or "/Font" in resources or not len(resources.get("/XObject", {})):
+        if resources is None or "/Font" in resources:
             return True
-        objects = resources.XObject
-        if objects.objgen == _DIRECT:
-            return _may_name_font(objects)
-        if objects.objgen not in known:
-            known[objects.objgen] = _may_name_font(objects)
-        return known[objects.objgen]
+        objects = resources.get("/XObject", {})
+        if not len(objects):
+            return True
+        number = objects.objgen
+        if number == _DIRECT or number not in known:
+            known[number] = _may_name_font(objects)
+        return known[number]
     except Exception:  # damaged resources: TypeError, ValueError, PdfError, … on an object of another kind
         return True
 

@@ -13,7 +13,6 @@ from typing import Any
 from transforms.partition.deferred import deferred_imports
 from transforms.partition.environment import ACCELERATION, is_accelerated
 from transforms.partition.nlp import install_nlp
-from transforms.partition.pdf.reading_order import cut_by_ends
 
 SWITCH = "UNIVERSAL_DECODER_EXACT_PDF"
 """Environment variable: "1" leaves pdfminer as it is. `ACCELERATION` switches off this and all others."""
@@ -71,15 +70,13 @@ def state() -> KernelState:
 def install() -> KernelState:
     """Installs the kernel in this process, after a self-test. Idempotent.
 
-    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was but the order of ties (`ties`)
-    and, unless all accelerations are off, the way to the reading order (`reading_order`).
+    Where it steps aside it logs one warning, unless it was switched off, and leaves everything as it was but the order of ties (`ties`).
     """
     global _installed
     if _installed is None:
         _installed = _Installation()
         _installed.state = _installed.attempt()
         _installed.order_ties()
-        _installed.cut_by_ends()
         if slow_because():
             logging.getLogger(__name__).warning(slow_because())
     return _installed.state
@@ -131,13 +128,6 @@ class _Installation:
     def order_ties(self) -> None:
         with contextlib.suppress(ImportError):  # without pdfminer there are none
             self._undo.append(importlib.import_module(f"{_PACKAGE}.ties").order_ties())
-
-    def cut_by_ends(self) -> None:
-        with contextlib.suppress(ImportError, metadata.PackageNotFoundError):  # a light installation may have no PDF at all
-            if is_accelerated() and metadata.version("unstructured") == PROVEN["unstructured"]:
-                with deferred_imports():
-                    xycut = importlib.import_module("unstructured.partition.utils.xycut")
-                self._undo.append(cut_by_ends(xycut))
 
     def undo(self) -> None:
         while self._undo:

@@ -9,8 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from unstructured.partition.utils import xycut
 
+from transforms.partition.acceleration.installation import accelerate, restore
+from transforms.partition.acceleration.patches import Patches
+from transforms.partition.acceleration.reading_order import Projection, covered, cut_by_ends
 from transforms.partition.pdf.document import partition_pdf
-from transforms.partition.pdf.reading_order import Projection, covered, cut_by_ends
 from transforms.partition.pdf_kernel.self_test import page_pdf
 from transforms.settings import DecodeSettings
 
@@ -23,9 +25,7 @@ UPRIGHT = BOXES.map(lambda boxes: [(min(a, c), min(b, d), max(a, c), max(b, d)) 
 @pytest.fixture(scope="module")
 def original():
     """unstructured's functions as they came, whatever other tests have put in their place."""
-    from transforms.partition import pdf_kernel
-
-    pdf_kernel.uninstall()
+    restore()
     return xycut.projection_by_bboxes, xycut.split_projection_profile
 
 
@@ -56,17 +56,19 @@ def test_the_order_of_boxes_is_the_same(original, boxes):
         return found
 
     expected = orders()
-    undo = cut_by_ends(xycut)
+    patches = Patches("unstructured")
+    cut_by_ends(patches)
     try:
         assert orders() == expected
     finally:
-        undo()
+        patches.undo()
 
 
 def test_what_unstructured_does_not_ask_for_itself_goes_to_its_own_functions(original):
     project, split = original
     boxes = np.array([(0, 0, 2, 2), (1, 0, 9, 2), (14, 0, 16, 2)])
-    undo = cut_by_ends(xycut)
+    patches = Patches("unstructured")
+    cut_by_ends(patches)
     try:
         assert xycut.projection_by_bboxes(boxes - [[0, 1, 0, 1]], 1).tolist() == project(boxes - [[0, 1, 0, 1]], 1).tolist()  # from -1
         found = xycut.split_projection_profile(xycut.projection_by_bboxes(boxes, 0), 1, 1)  # where two boxes lie over each other
@@ -74,15 +76,13 @@ def test_what_unstructured_does_not_ask_for_itself_goes_to_its_own_functions(ori
         found = xycut.split_projection_profile(xycut.projection_by_bboxes(boxes, 0), 0, 8)
         assert [part.tolist() for part in found] == [[0], [16]]
     finally:
-        undo()
+        patches.undo()
     assert (xycut.projection_by_bboxes, xycut.split_projection_profile) == original
 
 
 @pytest.mark.parametrize("away", [1e6, 1e12, 1e19])
-def test_a_character_far_away_costs_its_page_nothing(tmp_path, away):
-    from transforms.partition import pdf_kernel
-
-    pdf_kernel.install()
+def test_a_character_far_away_costs_its_page_nothing(tmp_path, model, away):
+    assert accelerate(model).on
     content = b"BT /F1 12 Tf 60 700 Td (The lens was ground in the tower.) Tj 1 0 0 1 %d %d Tm (!) Tj ET" % (away, away)
     path = tmp_path / "document"
     path.write_bytes(page_pdf([content]))
