@@ -182,12 +182,7 @@ def decoder(children: int, groups: tuple[str, ...]) -> Contestant:
         places = ("--input", documents, "--output", output / "out")
         return [sys.executable, "-m", "pipeline", "backfill", *places, "--strategy", strategy, "--children", str(children)]
 
-    return Contestant(
-        f"decoder {children}",
-        groups,
-        command,
-        decoded,
-    )
+    return Contestant(f"decoder {children}", groups, command, decoded)
 
 
 def decoded(_: Path, output: Path) -> int:

@@ -173,24 +173,20 @@ def parallel(records: Sequence[Record]) -> str:
     runs = [record for record in records if record["kind"] == "run"]
     lines = []
     whole = [run for run in runs if run["group"] == "all" and run["contestant"] == DECODER]
-    one = {children: [run for run in runs if run["group"] == "one" and run["contestant"] == f"decoder {children}"] for children in (1, 2)}
-    if whole and one[2]:
+    one = [run for run in runs if run["group"] == "one" and run["contestant"] == DECODER]
+    if whole and one:
         parent, children = median(whole, "first_cpu_seconds"), median(whole, "cpu_seconds") - median(whole, "first_cpu_seconds")
-        start = median(one[2], "first_cpu_seconds")
-        wall, cpu = median(one[2], "seconds"), median(one[2], "cpu_seconds")
+        start = median(one, "first_cpu_seconds")
+        wall, cpu = median(one, "seconds"), median(one, "cpu_seconds")
         share = (parent - start) / (children - (cpu - start))
         lines.append(
             f"- The parent process takes {parent:.1f} s of CPU on the whole set, {start:.1f} s of it for its start; its children and their "
             f"zygote take {children:.1f} s. Without the start of both the parent's share is {share:.1%} of the children's."
         )
         lines.append(f"- A text of one line, from the command to the summary: {wall:.1f} s, {cpu:.1f} s of CPU.")
-    begun = {children: median(some, "seconds") for children, some in one.items() if some}
+    begun = seconds_by_children(runs, "one")
     for group, title in (("pages", "pages of text"), ("scans", "scanned pages, read by OCR")):
-        taken = {
-            children: median(some, "seconds")
-            for children in (1, 2)
-            if (some := [run for run in runs if run["group"] == group and run["contestant"] == f"decoder {children}"])
-        }
+        taken = seconds_by_children(runs, group)
         if len(taken) == len(begun) == 2:
             alone, both = (taken[count] - begun[count] for count in (1, 2))
             lines.append(
@@ -198,6 +194,12 @@ def parallel(records: Sequence[Record]) -> str:
                 f"the start-up taken off, {alone:.1f} s and {both:.1f} s (×{alone / both:.2f})."
             )
     return "\n".join(lines)
+
+
+def seconds_by_children(runs: Sequence[Record], group: str) -> dict[int, float]:
+    """What the job took for a group, by the number of its children."""
+    found = {children: [run for run in runs if (run["group"], run["contestant"]) == (group, f"decoder {children}")] for children in (1, 2)}
+    return {children: median(some, "seconds") for children, some in found.items() if some}
 
 
 def median(runs: Iterable[Record], key: str) -> float:

@@ -6,12 +6,13 @@ from typing import NoReturn
 
 def start() -> NoReturn:
     """Runs the program. An interrupt while it is imported ends it without a word, where Python would print a traceback."""
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is signal.default_int_handler:  # else it was started with nohup
+    is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else it was started with nohup
+    if is_usual:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from pipeline.cli import run_and_exit
 
-    signal.signal(signal.SIGINT, handler)
+    if is_usual:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     run_and_exit()
 
 

@@ -2,6 +2,7 @@
 
 import atexit
 import contextlib
+import importlib
 import logging
 import os
 import sys
@@ -123,7 +124,7 @@ def backfill(argv: Sequence[str], decoder: str = DECODE_FILE) -> int:
 
                 plan.show(plan.make_plan(settings), settings, _console())
                 return ExitCode.DONE
-            from pipeline import run as _imported  # noqa: F401 - the last of what takes time
+            importlib.import_module("pipeline.run")  # the last of what takes time
         return _submit(settings, beam_arguments, decoder) if settings.no_wait else _run(settings, beam_arguments, decoder)
     finally:
         close_pools()

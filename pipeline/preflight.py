@@ -21,7 +21,7 @@ from pipeline import doctor
 from pipeline.flink.submission import master
 from pipeline.options.backfill import BackfillSettings, backfill_parser
 from pipeline.options.parser import parser_flags, unknown_argument
-from pipeline.options.runners import DEFAULT_RUNNER, FLINK_RUNNER
+from pipeline.options.runners import DEFAULT_RUNNER, FLINK_RUNNER, is_plain_local
 from pipeline.report.words import size
 from pipeline.sentences import enumerate_words, nearest
 from transforms.errors import UsageError
@@ -104,7 +104,7 @@ def check(settings: BackfillSettings, beam_arguments: Sequence[str]) -> None:
 def _needs_no_beam(settings: BackfillSettings, beam_arguments: Sequence[str]) -> bool:
     """Whether a plan can be made, and its options checked, without Beam, whose import takes longer (1 s) than all the rest."""
     places = (*settings.inputs, *settings.references, settings.output)
-    return settings.library is None and list(beam_arguments) == [f"--runner={DEFAULT_RUNNER}"] and all(map(filesystem.is_local, places))
+    return settings.library is None and is_plain_local(beam_arguments) and all(map(filesystem.is_local, places))
 
 
 # --- Beam's options ----------------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import TracebackType
 from typing import Self
 
@@ -134,8 +134,7 @@ class Progress:
         self._lock = threading.Lock()
         self._started = self._last_line = clock()
         self._decoding_since: float | None = None
-        self._counts = {"found": 0, "found_bytes": 0, "staged": 0, "staged_bytes": 0, "decoded": 0, "decoded_bytes": 0, "failed": 0}
-        self._counts |= {"pages": 0, "pages_read": 0}
+        self._counts = {field.name: 0 for field in fields(Tally) if field.name != "seconds"}
         self._phase = ""
         self._printed = (0, -1)
         self._stopped = threading.Event()

@@ -18,6 +18,11 @@ def add_runner(parser: argparse.ArgumentParser, names: str = "") -> argparse._Ar
     return group
 
 
+def is_plain_local(beam_arguments: Sequence[str]) -> bool:
+    """Whether these, of `arguments_for_beam`, are the default alone: a run in this process, of which Beam is told nothing else."""
+    return list(beam_arguments) == [f"--runner={DEFAULT_RUNNER}"]
+
+
 def arguments_for_beam(found: argparse.Namespace, rest: Sequence[str]) -> list[str]:
     """`--runner` with its value, and what is not the command's own, in its order. `preflight.check_beam_arguments` has Beam check it."""
     return [f"--runner={found.runner}", *(argument for argument in rest if argument != "--")]

@@ -1,6 +1,6 @@
 """The one pool of decoding children of this process: whoever decodes here uses it, and whoever starts a job may begin it early.
 
-Beam is not needed for it, and not imported: a zygote takes 4 s to warm, in which the command imports Beam (1.5 s) and builds its graph.
+Beam is not needed for it, and not imported, so that the zygote warms while Beam is being imported (`pipeline.head_start`).
 """
 
 import atexit
